@@ -32,7 +32,7 @@ def load():
 
 
 def begin(made):
-    """How the figures are made: the machine, the build, the number of rounds."""
+    """Notes how the figures are made: the machine, the build, the number of rounds."""
     add({"benchmark": benchmark, "made": made, "load": load()})
 
 
@@ -52,7 +52,7 @@ def at_least(bar, value, bound, unit, digits=2):
 
 
 def skip(bar, reason):
-    """The bar cannot be measured on this machine."""
+    """Notes that the bar cannot be measured on this machine."""
     note(bar, "-", reason, SKIPPED)
 
 

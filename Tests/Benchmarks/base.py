@@ -38,7 +38,7 @@ def answers(path, folder):
 
 
 def choose(limit):
-    """At most this many paths, and how many there were."""
+    """Returns at most this many paths, and how many there were."""
     query = ["dpkg-query", "--show", "--showformat", "${Priority} ${binary:Package}\n"]
     listed = subprocess.run(query, check=True, capture_output=True, text=True).stdout
     packages = [words[1] for words in map(str.split, listed.splitlines()) if words[0] in PRIORITIES]

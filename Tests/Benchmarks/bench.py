@@ -43,7 +43,7 @@ REAL_PROGRAMS = {
 
 
 def launch_request(app, arguments=()):
-    """A launch with the descriptors that `launch start` sends: input, output, error, directory."""
+    """A call that launches with the descriptors of `launch start`: input, output, error, directory."""
     parameters = {
         "app": app,
         "background": True,
@@ -58,17 +58,17 @@ def launch_request(app, arguments=()):
 
 
 def prewarm_request(app):
-    """Answered when an instance is paused."""
+    """A call that is answered when an instance is paused."""
     return request("Prewarm", {"app": app})
 
 
 def status_request(app):
-    """The status of one app, so that the answer does not grow with every launch of the bench."""
+    """A call for the status of one app, because the answer must not grow with every launch."""
     return request("Status", {"app": app})
 
 
 def suspend_request(app):
-    """Answered when the app is frozen."""
+    """A call that is answered when the app is frozen."""
     return request("Suspend", {"app": app})
 
 
@@ -85,7 +85,7 @@ def manifest(executable, environment=None, prewarm="demand", arguments=()):
 
 
 def echo_manifest(product, address):
-    """The sample that answers at a socket, and stays until it is told otherwise."""
+    """The manifest of the sample that answers at a socket. The sample runs until it is told to end."""
     return (f"[App]\nType=application-kit\nExec={product}/samples/greenroom-echo\nBackgroundGraceSec=1h\n"
             f"[Socket]\nListenStream={address}\n[Prewarm]\nWhen=never\n")
 
@@ -94,14 +94,14 @@ def echo_manifest(product, address):
 
 
 class Daemon(greenroomd.Daemon):
-    """A supervisor and a spawner of our own, in a folder that is removed afterwards."""
+    """A private supervisor and spawner, in a folder that is removed afterwards."""
 
     def __init__(self, product, folder, directories=("state",)):
         super().__init__(
             folder, product, CONFIGURATION, directories=directories, sees_machine=True)
 
     def ask(self, message):
-        """The reply's parameters, and how many bytes it has."""
+        """Returns the reply's parameters, and how many bytes the reply has."""
         with self.connect(PATIENCE_SECONDS) as connection:
             connection.send(message)
             answer = connection.receive()
@@ -114,7 +114,7 @@ class Daemon(greenroomd.Daemon):
         return next(iter(self.spawners()), None)
 
     def launch(self, app, read):
-        """Launches the app, and has `read` take its output from a pipe. Returns when the launch was asked for
+        """Launches the app, and has `read` take its output from a pipe. Returns the time of the request
         (CLOCK_MONOTONIC, in nanoseconds), what `read` returned, and how the launch was served."""
         output, its_output = os.pipe()
         null, here = os.open("/dev/null", os.O_RDWR), os.open("/", os.O_RDONLY | os.O_DIRECTORY)
@@ -177,7 +177,7 @@ def median(values):
 
 
 def noise(values, others):
-    """By how much two medians differ without meaning anything, as a part of the second: the sum of their notches, each
+    """A difference of two medians that means nothing, as a part of the second: the sum of their notches, each
     1.57 times the interquartile range by the square root of the number of samples (McGill, Tukey and Larsen 1978)."""
     notches = (1.57 * (percentile(each, 75) - percentile(each, 25)) / math.sqrt(len(each)) for each in (values, others))
     return sum(notches) / median(others)
@@ -196,7 +196,7 @@ def run_rounds(contenders, rounds):
 
 @contextlib.contextmanager
 def processors_awake():
-    """Meanwhile no processor sleeps: on each, a process runs that gives way to every other one."""
+    """No processor sleeps in this context: each runs a process that gives way to all others."""
     processes = []
     try:
         for cpu in os.sched_getaffinity(0):
@@ -251,7 +251,7 @@ def spread(name, values, reference, references):
 
 
 def compare(name, ours, reference, column=0, reference_column=None, at_most=None, is_launch=False):
-    """p50 and p99 of one column of `ours` against one of `reference`, in microseconds."""
+    """Prints p50 and p99 of a column of `ours` beside those of `reference`, in microseconds."""
     theirs = column if reference_column is None else reference_column
     values, references = ours.columns[column], reference.columns[theirs]
     for percent, bound in ((50, at_most), (99, None)):
@@ -275,7 +275,7 @@ def take_priority():
 
 
 def drop_priority():
-    """From here on, what is started has the ordinary priority."""
+    """Gives processes that are started from now on the ordinary priority."""
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
         print("# at ordinary priority:")
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
@@ -304,7 +304,7 @@ def describe(product, arguments):
 
 
 def kernel_numbers(pid):
-    """Resident bytes, threads, and context switches of all threads so far."""
+    """Returns resident bytes, threads, and the context switches of all threads so far."""
     status = dict(
         text.split(":\t", 1)
         for text in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in text
@@ -338,7 +338,7 @@ def sizes(daemon, identifiers):
 
 
 def cgroup_for_reference(daemon):
-    """A cgroup beside our own if apps get one of their own here, else None."""
+    """Makes a cgroup beside the daemon's if apps get their own cgroups here; else returns None."""
     pid = daemon.spawner()
     mount = next(
         (text.split()[1] for text in Path("/proc/mounts").read_text().splitlines()

@@ -63,7 +63,7 @@ class Floor:
 
 
 def environment():
-    """That of the paused instances, which the daemon hands out as it is: a caller with another is launched cold."""
+    """The environment of the paused instances. A caller with another environment is launched cold."""
     return {name: os.environ[name] for name in ("HOME", "LANG", "PATH") if name in os.environ}
 
 
@@ -74,13 +74,13 @@ def through_link(name, caller, daemon, app, link, words, per_round):
 
 
 def last_launch(daemon, app):
-    """How the app was launched, and why so if it was cold."""
+    """Returns how the app was launched last, with the reason if it was cold."""
     launched = daemon.ask(request("Explain", {"app": app}))[0].get("lastLaunch", {"kind": "never"})
     return launched["kind"], launched.get("coldReason", "")
 
 
 def measure_base(product, caller, rounds):
-    """Each program three times in turns: through the link, directly, and directly again."""
+    """Measures each program in three ways in turns: through the link, directly, and directly again."""
     paths, count = base.choose(CORPUS_LIMIT)
     print(f"# {len(paths)} of {count} programs of Debian's base, every {count / max(1, len(paths)):.1f}th by the path")
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:

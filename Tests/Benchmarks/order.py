@@ -74,7 +74,7 @@ class Program:
             int(line.split("-")[0], 16) for line in maps if line.endswith(str(self.path)))
 
     def arm(self, pid):
-        """Breakpoints for a process of this program. Returns its base, by which it is known."""
+        """Sets breakpoints in a process of this program. Returns the base address of its code."""
         base = self.base(pid)
         with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
             memory.seek(base + self.first)
@@ -89,7 +89,7 @@ class Program:
         return base
 
     def met(self, task, base, counts):
-        """The task has stopped after a breakpoint, which is removed."""
+        """Notes a function, and removes its breakpoint, after which the task has stopped."""
         place = ptrace(PEEKUSER, task, INSTRUCTION_POINTER) - 1
         with open(f"/proc/{task}/mem", "r+b", buffering=0) as memory:
             memory.seek(place)
@@ -142,7 +142,7 @@ def follow(driver, programs):
 
 
 def ordinary_day(product, executable, launcher, folder):
-    """What is asked for most comes first: what runs together is to be together in the file."""
+    """Does what is asked for most first, because code that runs together should lie together in the file."""
     daemon = Daemon(product, folder)
     for number in range(10):
         daemon.install(f"org.example.app{number}", manifest(executable))

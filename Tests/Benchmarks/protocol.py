@@ -101,8 +101,7 @@ def attacked(kind, path, cpu):
 
 
 def per_second(contender):
-    """The rate in the best tenth of short stretches. Nothing else used the core then, so this is
-    what a quiet core gives."""
+    """The rate in the best tenth of short stretches, in which nothing else used the core."""
     samples, size = contender.columns[0], 50
     rates = sorted(1e9 * size / sum(samples[i:i + size])
                    for i in range(0, len(samples) - size + 1, size))

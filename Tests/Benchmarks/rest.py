@@ -21,12 +21,12 @@ RESTS = [(0, 30), (50, 6), (200, 6), (1000, 3)]
 
 
 def median(contender):
-    """In microseconds."""
+    """Returns the median in microseconds."""
     return percentile(contender.columns[0], 50) / 1000
 
 
 def say_whose(pairs):
-    """How much of what a rest adds is the machine's."""
+    """Prints how much of the time that a rest adds is the machine's."""
     (_, ours, relay), *rested = pairs
     without = median(ours), median(relay)
     for after, ours, relay in rested:

@@ -89,14 +89,14 @@ NEEDED = {"numpy": "import numpy", "Moose": "use Moose", "nokogiri": "require 'a
 
 
 class ProfiledDaemon(Daemon):
-    """With the profiles of tools that are shipped."""
+    """A daemon with the shipped profiles of tools."""
 
     def command(self):
         return [*super().command(), "--profiles", str(PROFILES)]
 
 
 def words_of(name, words, text, folder):
-    """The words of the program, which is written into a folder of its own; or why there is none."""
+    """Writes the program into its own folder. Returns its words, or the reason why there is none."""
     # A version manager's script would execute the interpreter after a while, so only these folders count.
     interpreter = shutil.which(Path(words[0]).name, path="/usr/bin:/bin")
     if not interpreter:
@@ -127,7 +127,7 @@ def words_of(name, words, text, folder):
 
 
 def times(output):
-    """Of the first byte and of the end (CLOCK_MONOTONIC, in nanoseconds)."""
+    """Returns the times of the first byte and of the end (CLOCK_MONOTONIC, in nanoseconds)."""
     if not os.read(output, 1):
         sys.exit("bench: the program did not print its line")
     first = time.monotonic_ns()
@@ -137,7 +137,7 @@ def times(output):
 
 
 def since(began, moments):
-    """In milliseconds."""
+    """Converts times to milliseconds since then."""
     return [(moment - began) / 1e6 for moment in moments]
 
 
@@ -156,7 +156,7 @@ def directly(words):
 
 
 def launched(daemon, app):
-    """The times, and how the launch was served."""
+    """Launches the program. Returns the times, and how the launch was served."""
     daemon.ask(prewarm_request(app))
     began, moments, kind = daemon.launch(app, times)
     return since(began, moments), kind

@@ -51,7 +51,7 @@ def name(number):
 
 
 def own_bytes(daemon):
-    """What the supervisor has for itself: its heap, and what it touched of the state's mapping."""
+    """The supervisor's own memory: its heap, and the touched part of the state's mapping."""
     # The daemon listens before it has read its manifests, and answers afterwards.
     daemon.ask(request("org.varlink.service.GetInfo"))
     status = Path(f"/proc/{daemon.process.pid}/status").read_text()
@@ -60,7 +60,7 @@ def own_bytes(daemon):
 
 
 def both(daemon, programs, label, per_round=15):
-    """Prewarmed and cold launches of the one app."""
+    """Measures prewarmed and cold launches of the app."""
     return [
         launches(f"prewarmed, {label}", daemon, programs, "bench.probe", per_round),
         launches(f"cold, {label}", daemon, programs, "bench.cold", per_round, expected=COLD),
@@ -68,7 +68,7 @@ def both(daemon, programs, label, per_round=15):
 
 
 def hold_against_first(groups, rounds):
-    """The first group is what the others are held against."""
+    """Compares the other groups with the first one."""
     run_rounds([contender for group in groups for contender in group], rounds)
     for group in groups[1:]:
         for ours, few in zip(group, groups[0]):
@@ -77,7 +77,7 @@ def hold_against_first(groups, rounds):
 
 
 def reload_beside_calls(daemon):
-    """Milliseconds of one reload, and of the longest of another client's calls while it goes on."""
+    """Returns the milliseconds of a reload, and of the longest call of another client meanwhile."""
     call = status_request("bench.probe")
     with daemon.connect() as patient, daemon.connect() as hasty:
         began, longest, answer = time.monotonic(), 0, b""
@@ -100,7 +100,7 @@ def touch_manifests(daemon):
 
 
 def reloads(daemon, what, change):
-    """No call of any reload may wait for longer than the bar."""
+    """During a reload, no call may wait for longer than the bar."""
     times, waits = [], []
     for _ in range(RELOADS):
         change(daemon)
@@ -157,7 +157,7 @@ def running(product, programs, rounds):
 
 
 def adopted(product, _, rounds):
-    """From the start of another supervisor to its answer about an instance of the one before it."""
+    """Measures the time from a supervisor's start to its answer about an instance of the former one."""
     for count, paused, milliseconds in ADOPTED:
         with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
             daemon = Daemon(product, folder)
@@ -180,7 +180,7 @@ def adopted(product, _, rounds):
 
 
 def take_over(daemon, count):
-    """Kills the supervisor and starts another: milliseconds to its first answer."""
+    """Kills the supervisor and starts another. Returns the milliseconds to the first answer."""
     def living():
         return sorted(i["instance"] for i in daemon.ask(request("Status"))[0]["instances"]
                       if "processId" in i)
@@ -207,7 +207,7 @@ def fill_pools(daemon):
 
 
 def at_once(product, programs, rounds):
-    """Apps stay in main, as apps do; programs that end at once are tidied up in the meantime."""
+    """Launches apps that stay in main, and programs that end at once and are cleaned up meanwhile."""
     # With a real-time priority, the process that closes what clients have sent would not run during a burst, and the
     # daemon ends the connections of a user who has too much that is not closed.
     drop_priority()

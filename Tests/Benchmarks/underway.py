@@ -18,7 +18,7 @@ WORK_SECONDS = 0.1
 
 
 def launch(daemon, app):
-    """From the request to main in milliseconds, and how it was served."""
+    """Returns the milliseconds from the request to main, and how the launch was served."""
     began, stamp, kind = daemon.launch(app, lambda output: os.read(output, 8))
     return (struct.unpack("Q", stamp)[0] - began) / 1e6, kind
 
@@ -28,7 +28,7 @@ def states(daemon):
 
 
 def sample(daemon, percent):
-    """A launch when the prewarm has got this far, by the time that the last one took."""
+    """Launches the app when its prewarm is done to this percentage, according to the time of the last one."""
     daemon.ask(prewarm_request(APP))
     launch(daemon, APP)  # this takes the instance from the pool, which is filled again
     while "prewarming" not in states(daemon):

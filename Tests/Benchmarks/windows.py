@@ -62,7 +62,7 @@ def skip(subject, name, reason):
 
 
 def fail(subject, error):
-    """What cannot be measured is a missed bar, and the others are measured all the same."""
+    """Notes a missed bar for what cannot be measured. The other bars are measured all the same."""
     bar(subject, "measured to its end", False, "no", " ".join(str(error).split()))
 
 
@@ -129,7 +129,7 @@ class Launcher:
 
 
 class Refilling(Launcher):
-    """A daemon whose pools are full before each launch: by itself, or because it is asked to."""
+    """A daemon whose pools are full before each launch: it fills them by itself, or on request."""
 
     def ask(self, app):
         if not self.fills_itself:
@@ -161,8 +161,8 @@ class Refilling(Launcher):
         return any(one["state"] == "prewarming" for one in self.instances(app))
 
     def launch_beside(self, app, other):
-        """Seconds from the request to the window. With another app, that one was launched a moment ago, and is
-        being prepared again by the daemon that does so by itself."""
+        """Seconds from the request to the window. The other app, if any, was launched a moment ago; a
+        daemon that refills by itself is preparing it again."""
         self.fill()
         if other:
             self.launch(other, looks=False)
@@ -259,7 +259,7 @@ class Bench(Launcher):
         self.count_windows(subject, app)
 
     def document(self, name):
-        """A file of that kind in the home, for everybody."""
+        """Makes a file of that kind in the home, which everybody can read."""
         path = self.ground.home / name
         if path.suffix == ".txt":
             path.write_text("Dear Sir\n")
@@ -271,7 +271,7 @@ class Bench(Launcher):
         return str(path)
 
     def measure_forwarder(self, subject, app, path, name):
-        """A second process is given a file, and gives it to the held one: started directly, and by the daemon."""
+        """Gives a file to a second process, which passes it to the held one: started directly, and by the daemon."""
         words = [path, self.document(name)]
         times = {"direct": [], "by a second process": [], "by a launch": []}
         for number in range(self.rounds + 1):
@@ -306,7 +306,7 @@ class Bench(Launcher):
         return took
 
     def count_windows(self, subject, app):
-        """Releases the window again and again: there is one, and none before."""
+        """Releases the window again and again. Each time there must be one window, and none before."""
         wrong = []
         for _ in range(self.releases):
             self.await_paused(app, "window")
@@ -322,11 +322,11 @@ class Bench(Launcher):
             print(f"  the first that was wrong: {wrong[0]}")
 
     def used(self, pid):
-        """Milliseconds of processor time of all threads."""
+        """Returns the processor time of all threads, in milliseconds."""
         return sum(int(task.read_text().split()[0]) for task in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e6
 
     def measure_rest(self, apps, seconds):
-        """What held programs use: nothing while they are frozen, and little when they are aired."""
+        """Measures what held programs use: nothing while they are frozen, and little when they are aired."""
         pids = {app: self.await_paused(app, "window")["processId"] for app in apps}
         used = {app: self.used(pid) for app, pid in pids.items()}
         # The milliseconds of each airing. The last number is 0 while the program is frozen.
@@ -357,7 +357,7 @@ class Bench(Launcher):
     # --- A heavy program beside refills.
 
     def measure_refills(self):
-        """Both ways take turns, and whichever was first is second in the next round."""
+        """Measures both ways in turns. The first one is the second one in the next round."""
         paths = {name: shutil.which(name, path="/usr/bin:/bin") for name in (HEAVY, OTHER)}
         missing = [name for name, path in paths.items() if not path]
         if missing:
@@ -432,7 +432,7 @@ def run(kind, arguments):
 
 
 def run_refills(arguments):
-    """On a screen of their own: the two daemons go on refilling, and a program that failed may leave its window."""
+    """Uses a separate screen, because the two daemons go on refilling, and a failed program may leave its window."""
     bench = Bench(arguments.product.resolve(), XServer, arguments.rounds, arguments.releases)
     with bench.ground:
         try:

@@ -16,7 +16,7 @@ class Wrong(Exception):
 
 
 class Client:
-    """One process of the client, and what it has written down: in PROBE_LOG, or to its standard output."""
+    """One process of the client, and its log: in PROBE_LOG, or on its standard output."""
 
     def __init__(self, command, is_prewarmed=False, does_print=False, **environment):
         self.folder = tempfile.TemporaryDirectory(prefix="greenroom-channel-")
@@ -56,7 +56,7 @@ class Client:
             self.socket.send(message)
 
     def receive(self, type):
-        """The next message that is not about how far it is; it has to be of this type."""
+        """Returns the next message except reports of progress. It must have this type."""
         while True:
             try:
                 data = self.socket.recv(LIMIT)
@@ -72,7 +72,7 @@ class Client:
             return message
 
     def event(self, type, status=0, **more):
-        """Sends it with a cookie of its own."""
+        """Sends an event with a new cookie, which it returns."""
         self.cookie += 1
         self.send(type, status, cookie=self.cookie, **more)
         return self.cookie
@@ -83,7 +83,7 @@ class Client:
             raise Wrong(f"{message} instead of the acknowledgement of {cookie}, {'' if handled else 'not '}handled")
 
     def start(self, flags=FOREGROUND | UNLOCKED, reason=0, fields=()):
-        """Launches it. Its cookie."""
+        """Launches the client. Returns the cookie."""
         launch = self.event(LAUNCH, reason, flags=flags, words=[""], fields=["requested=1", *fields])
         if self.is_prewarmed:
             variables = [f"{name}={value}" for name, value in self.environment.items()]
@@ -93,7 +93,7 @@ class Client:
         return launch
 
     def launch(self, flags=FOREGROUND | UNLOCKED, reason=0, fields=()):
-        """And takes it to its first state."""
+        """Launches the client, and takes it to its first state."""
         self.acknowledged(self.start(flags, reason, fields))
         if flags & SCENES:
             return
@@ -116,11 +116,11 @@ class Client:
             self.acknowledged(self.event(SCENE, one, words=[session]))
 
     def ask(self, word):
-        """Opens probe:WORD. The acknowledgement is yet to come."""
+        """Opens probe:WORD, and does not wait for the acknowledgement."""
         return self.event(DELIVER, fields=["url=probe:" + word])
 
     def sync(self):
-        """Everything that was sent before has been handled."""
+        """Waits until everything that was sent before was handled."""
         self.send(PING, cookie=7)
         self.receive(PONG)
 
@@ -132,7 +132,7 @@ class Client:
             return []
 
     def expect(self, *lines):
-        """The log is exactly this, in the end; after that it is empty again."""
+        """Waits until the log is exactly this, and empties it."""
         end = time.monotonic() + DEADLINE
         while len(self.lines()) < len(lines) and time.monotonic() < end and self.process.poll() is None:
             time.sleep(0.005)  # between looks
@@ -141,5 +141,5 @@ class Client:
         open(self.log, "w").close()
 
     def forget(self):
-        """What the log holds so far."""
+        """Empties the log."""
         open(self.log, "w").close()

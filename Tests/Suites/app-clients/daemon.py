@@ -23,7 +23,7 @@ CONFIGURATION = "[Greenroom]\nBackgroundTaskSec=120\nForceQuitLasts=no\n"
 
 class Daemon(greenroomd.Daemon):
     def __init__(self, command, apps=APPS, environment=""):
-        """`environment`: Environment= of every app."""
+        """- `environment`: the value of Environment= for every app."""
         own = {name: value for name, value in os.environ.items() if name != "PROBE_WORD"}
         super().__init__(configuration=CONFIGURATION, environment=own)
         self.command_of_apps, self.environment_of_apps = command, environment
@@ -59,7 +59,7 @@ class Daemon(greenroomd.Daemon):
         return {one["identifier"]: one["state"] for one in json.loads(self.ctl("tasks", app, "--json"))["tasks"]}
 
     def events(self, app, kind):
-        """What happened of that kind, from the daemon's start."""
+        """The events of that kind since the daemon's start."""
         whole = (self.folder / "events").read_text().rpartition("\n")[0]
         events = (json.loads(line) for line in whole.split("\n") if line)
         events = (one.get("event", one) for one in events)
@@ -85,7 +85,7 @@ class Daemon(greenroomd.Daemon):
             state not in ("prewarmed", "prewarming") for state in self.states(app)))
 
     def expect(self, *lines, last_two_in_any_order=False):
-        """The log is exactly this, in the end; after that it is empty again. What differs each time is left out."""
+        """Waits until the log is exactly this, and empties it. Texts that differ each time are left out."""
         lines = [line for line in lines if line is not None]
         self.await_fact(f"{len(lines)} lines", lambda: len(self.lines()) >= len(lines))
         got = [re.sub(r"^(should restore \S+) \d{16}", r"\1 TIME", line) for line in self.lines()]
@@ -97,7 +97,7 @@ class Daemon(greenroomd.Daemon):
         self.forget()
 
     def reclaim(self, app):
-        """The machine needs memory, and takes it: step by step, until the app is gone without a word."""
+        """Reports a shortage of memory again and again, until the app is gone without a callback."""
         self.await_state(app, "suspended")
         instance = next(one["instance"] for one in self.instances(app) if one["state"] == "suspended")
 
@@ -118,7 +118,7 @@ class Daemon(greenroomd.Daemon):
         return re.sub("greenroomd: [^\n]*\n", "", self.said()).splitlines()
 
     def forget(self):
-        """What the log holds so far."""
+        """Empties the log."""
         self.log.unlink(missing_ok=True)
 
     def end(self, app, *before):

@@ -21,7 +21,7 @@ def launch(daemon, app):
 
 
 def ask(daemon, app, word, *said):
-    """Opens probe:WORD where it is."""
+    """Opens probe:WORD in the app's current state."""
     daemon.ctl("open", "--background", "--app", app, "probe:" + word)
     daemon.expect("open probe:" + word, *said)
 

@@ -13,11 +13,11 @@ EXAMPLES = ROOT + "/Sources/Samples/Loops"
 
 
 class Missing(Exception):
-    """What the machine lacks for it."""
+    """Says what the machine lacks for an example."""
 
 
 class Printed:
-    """What the apps print from now on."""
+    """The lines that the apps print from now on."""
 
     def __init__(self, daemon):
         self.daemon, self.count = daemon, len(daemon.printed())
@@ -26,7 +26,7 @@ class Printed:
         return self.daemon.printed()[self.count:]
 
     def await_lines(self, *lines):
-        """The next lines, in any order."""
+        """Waits for the next lines, in any order."""
         self.daemon.await_fact(
             f"{lines}, but {self.next_lines()}", lambda: len(self.next_lines()) >= len(lines))
         got = self.next_lines()
@@ -36,7 +36,7 @@ class Printed:
 
 
 def through_daemon(command, keeps_state, environment=""):
-    """The same for the user of a real daemon: shown, hidden and frozen, shown again, ended."""
+    """Runs the example under a real daemon: shows, hides, freezes, shows and ends it."""
     daemon = Daemon(command, {"loop": ("BackgroundGraceSec=100ms\n", "")}, environment)
     try:
         for app in daemon.names:
@@ -77,7 +77,7 @@ def through_life(daemon, app, keeps_state):
 
 
 def life(command, shows_drawing, **environment):
-    """A whole life, with the loop's own timer in it: the app's events do not keep the loop from anything else."""
+    """Runs through a whole life while the loop has its own timer: the app's events must not delay other work."""
     for is_prewarmed in (False, True):
         with Client(command, is_prewarmed, does_print=True, **environment) as client:
             cookie = client.start()
@@ -109,7 +109,7 @@ def life(command, shows_drawing, **environment):
 
 
 def alone(command, **environment):
-    """Without a daemon it starts itself, and its loop runs."""
+    """Without a daemon, the example starts itself, and its loop runs."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             command.split(), stdout=output, stdin=subprocess.DEVNULL,
@@ -141,7 +141,7 @@ def build(folder, example, package, what, debian):
 
 
 def python_with(module):
-    """A Python that has this module of Qt's."""
+    """Returns a Python that has this module of Qt."""
     for one in (sys.executable, "/usr/bin/python3"):
         if subprocess.run([one, "-c", f"import {module}"], capture_output=True).returncode == 0:
             return one

@@ -1,4 +1,4 @@
-"""What those get who make apps: the C library as it is installed, and the Python module through pip."""
+"""The packages for developers of apps: the C library as it is installed, and the Python module through pip."""
 import os
 import re
 import shutil
@@ -19,7 +19,7 @@ def run(*words, **more):
 
 
 def declared():
-    """The functions of the header."""
+    """Returns the names of the header's functions."""
     with open(ROOT + "/Sources/CGreenroomApp/include/greenroom-app.h") as header:
         return set(re.findall(r"^GREENROOM_EXPORT [^;(]*?(\w+)\(", header.read(), re.M))
 
@@ -29,7 +29,7 @@ BORDERS = {"__bss_start", "_edata", "_end"}
 
 
 def library(folder):
-    """It exports the functions of its header and nothing else, needs libc alone, and has its soname."""
+    """The library exports only the functions of its header, needs only libc, and has the right soname."""
     shared, archive = ROOT + "/.build/app/libgreenroom-app.so.0", ROOT + "/.build/app/libgreenroom-app.a"
     for file, option in ((shared, "-D"), (archive, "-g")):
         names = {line.split()[-1] for line in run("nm", option, "--defined-only", file).splitlines() if " T " in line
@@ -43,7 +43,7 @@ def library(folder):
 
 
 def getting_started(folder):
-    """The article alone makes an app outside, from nothing to prewarmed, which says what the article promises. Its
+    """Somebody who follows only the article gets a prewarmed app that says what the article promises. The article's
     commands are run as they are, but for logs: there is no journal, and the lines are where the article says they are."""
     if shutil.which("swift") is None:
         raise Missing("swift is not installed")
@@ -170,14 +170,14 @@ def installed(folder):
 
 
 def example():
-    """The example of greenroom-app(3)."""
+    """Returns the example of greenroom-app(3)."""
     with open(ROOT + "/Sources/Documentation/man/greenroom-app.3") as page:
         text = page.read().split('.\\" begin example\n.EX\n')[1].split(".EE\n")[0]
     return text.replace("\\-", "-").replace("\\e", "\\")
 
 
 def manual(folder):
-    """The example of the manual is a whole app, which keeps what it says that it keeps."""
+    """The manual's example is a complete app, and saves what the manual says."""
     with open(folder + "/example.c", "w") as file:
         file.write(example())
     run(os.environ.get("CLANG", "clang"), "-std=c17", "-Wall", "-Wextra", "-Werror", folder + "/example.c", "-o", folder + "/example",
@@ -189,7 +189,7 @@ def manual(folder):
 
 
 def pip(folder):
-    """pip installs the module, its version that of greenroomctl, without a network."""
+    """pip installs the module without a network. Its version is the one of greenroomctl."""
     venv = folder + "/venv"
     offline = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
     made = subprocess.run([sys.executable, "-m", "venv", venv], capture_output=True, text=True)

@@ -33,7 +33,7 @@ class Screen:
             return file.read()
 
     def await_picture(self, what, fact):
-        """The picture, once it is as said and two looks have seen the same."""
+        """Returns the picture when it fulfils the condition and two looks have seen the same."""
         end, last = time.monotonic() + DEADLINE, None
         while time.monotonic() < end:
             picture = self.picture()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A client of the app channel that is right, and wrong in one way each for FAULT=NAME.
+"""A client of the app channel that obeys the rules, except the one that FAULT=NAME names.
 
-Speaks the channel by itself, without the module for Python: what it does wrong no SDK would let it.
+Speaks the channel without the module for Python, because no SDK would let a client break the rules.
 The faults and the check that must notice each are in Tests/Suites/app-conformance/suite.
 """
 import array
@@ -81,7 +81,7 @@ def receive():
 
 
 def read():
-    """A message that is known to be whole, and its strings."""
+    """Returns a complete message, and its strings."""
     data, _ = receive()
     if not data:
         end()
@@ -131,7 +131,7 @@ def run(launch):
 
 
 def wait_for_state():
-    """What comes before it waits."""
+    """Waits for the state. Messages that come before it are kept."""
     while True:
         header, strings = read()
         if header[2] == RESTORE:
@@ -152,7 +152,7 @@ def restore(cookie, status, strings):
 
 
 def save(session):
-    """On the way out of the foreground."""
+    """Saves on the way out of the foreground."""
     global saved_count
     words = [] if session is None else [session]
     fields = ["/page=i7"] if session is None else ["restored=org.example.reading", "restored.info.page=7"]
@@ -183,7 +183,7 @@ def end_tasks():
 
 
 def obey(url):
-    """What greenroomctl conformance asks for."""
+    """Does what greenroomctl conformance asks for."""
     global begun
     if url == "conformance:begin" and (not is_expiring or FAULT == "begins-when-it-is-over"):
         begun += 1
@@ -233,7 +233,7 @@ def ask_again():
 
 
 def background(kind, cookie, strings):
-    """What is not acknowledged."""
+    """Handles messages that are not acknowledged."""
     global is_expiring
     if kind == TIME and cookie == (1 << 64) - 1:
         is_expiring = False
@@ -324,7 +324,7 @@ def main():
 
 
 def saves(kind, status, strings):
-    """Before the acknowledgement of a step out of the foreground."""
+    """Saves before the acknowledgement of a step out of the foreground."""
     global was_in_front
     if (kind, status) in ((LIFECYCLE, 2), (SCENE, 2)):
         was_in_front = True

@@ -63,10 +63,10 @@ class Day(Ground):
         self.start_daemon()
 
     def prepare(self):
-        """Makes the desktop of it."""
+        """Prepares the desktop."""
 
     def start(self, words):
-        """A part of the session."""
+        """Starts a part of the session."""
         process = subprocess.Popen(as_user(words), env=self.variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
         self.closing.callback(process.wait)
@@ -95,7 +95,7 @@ class Day(Ground):
     # --- What is compared.
 
     def hold(self):
-        """Returns when all programs are held and frozen, and none is seen."""
+        """Returns when all programs are held and frozen, and none can be seen."""
         self.held = {}
         for program in self.programs:
             try:
@@ -106,7 +106,7 @@ class Day(Ground):
         self.await_empty()
 
     def launch(self, program):
-        """How the program was launched: `released`, what it was held, `prepared again`, or the reason of a cold launch."""
+        """Launches the program. Returns `released` if it was held, `prepared again`, or the reason of a cold launch."""
         launched = self.daemon.call("Launch", {"app": program.app})
         self.program = launched["processId"]
         if launched["kind"] == "prewarmed":
@@ -124,7 +124,7 @@ class Day(Ground):
         return pictures, self.screen.windows()
 
     def compare(self, program, action=None):
-        """Raises `Wrong` where the launch differs from an ordinary start; else returns how it was launched. `action`: of the
+        """Raises `Wrong` where the launch differs from an ordinary start; else returns how it was launched. `action`: what the
         user, with the window; it is given what starts the program once more."""
         self.empty = self.screen.picture()
         launches = [self.launch(program)]
@@ -157,7 +157,7 @@ class Day(Ground):
         return way
 
     def check_files(self, instance):
-        """A launched program has none of the files that an upgrade has replaced."""
+        """Checks that a launched program has mapped none of the files that an upgrade has replaced."""
         for one in self.daemon.call("Status", {"instance": instance})["instances"]:
             maps = Path(f"/proc/{one['processId']}/maps").read_text()
             if f"{self.libraries}/{LIBRARY.name} (deleted)" in maps:
@@ -166,7 +166,7 @@ class Day(Ground):
     # --- What happens.
 
     def write(self, name, text):
-        """A file of the home."""
+        """Writes a file in the home."""
         path = self.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -176,7 +176,7 @@ class Day(Ground):
         return path
 
     def jump(self, hours):
-        """The clock is later at once, as after a suspend: the daemon hears nothing else of one."""
+        """Puts the clock forward, as a suspend does: the daemon hears nothing else of a suspend."""
         offset, = struct.unpack("<q", self.clock.read_bytes())
         with open(self.clock, "r+b") as file:
             file.write(struct.pack("<q", offset + hours * 3600 * 10**9))
@@ -184,13 +184,13 @@ class Day(Ground):
             file.write(b"x")
 
     def upgrade(self):
-        """A library is replaced by another file, as dpkg(1) does it."""
+        """Replaces a library by another file, as dpkg(1) does."""
         new = self.libraries / "new"
         shutil.copy(LIBRARY, new)
         new.rename(self.libraries / LIBRARY.name)
 
     def change_files(self):
-        """What the programs read when they started: settings of toolkits, their own, and the recent files."""
+        """Changes files that the programs read at their start: settings of toolkits, their own, and the recent files."""
         self.write(".config/gtk-3.0/settings.ini", "[Settings]\ngtk-application-prefer-dark-theme=1\n")
         self.write(".gtkrc-2.0", 'style "dark" { bg[NORMAL] = "#206040" }\nclass "*" style "dark"\n')
         self.write(".config/featherpad/fp.conf", "[window]\nnoToolbar=true\n")
@@ -335,7 +335,7 @@ class WaylandDay(Day):
         self.daemon.call("Unlock", {"user": NOBODY})
 
     def flood(self):
-        """More events than the compositor keeps for a client that does not read them."""
+        """Causes more events than the compositor keeps for a client that does not read them."""
         for _ in range(40):
             self.sway(*[f"output HEADLESS-1 scale {scale}" for scale in (1.5, 1) * 10])
 

@@ -60,14 +60,14 @@ class Reports(Ground):
         self.await_fact("KWin runs the script", self.runs_script)
 
     def runs_script(self):
-        """KWin on Wayland may answer before it can read its settings again, which it does some time after the last request."""
+        """Whether KWin runs the script. On Wayland, KWin reads its settings again some time after the last request."""
         if time.monotonic() > self.asked_at + RECONFIGURE_SECONDS:
             self.tell("/KWin", "org.kde.KWin.reconfigure")
             self.asked_at = time.monotonic()
         return "true" in self.tell("/Scripting", "org.kde.kwin.Scripting.isScriptLoaded", SCRIPT)
 
     def tell(self, path, method, *arguments):
-        """What KWin answers on its bus."""
+        """Makes a call on KWin's bus, and returns the answer."""
         done = subprocess.run(
             as_user(["gdbus", "call", "--session", "--dest", "org.kde.KWin", "--object-path", path, "--method", method, *arguments]),
             env={"PATH": "/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS": self.screen.address}, capture_output=True, text=True,
@@ -77,7 +77,7 @@ class Reports(Ground):
         return done.stdout
 
     def activate(self, app):
-        """A user goes to the app's window."""
+        """Activates the app's window, as a user does."""
         self.activation_count += 1
         path = Path(self.folder) / f"activate-{self.activation_count}.js"
         path.write_text(ACTIVATE.format(process=self.processes[app]))

@@ -17,7 +17,7 @@ PYTHON_WITH_GTK = next((path for path in ("python3", "/usr/bin/python3") if shut
 
 
 class OnX:
-    """On X11, a program gets the launch's identifier."""
+    """A session on X11, where a program gets the launch's identifier."""
     variable, has_names, may_hold = "DESKTOP_STARTUP_ID", True, True
 
     def press(self):

@@ -1,5 +1,5 @@
-"""What keeps a held program from being launched: another session or display than those of the hold, a library that has been
-replaced, age, and a program that has not come to rest. `Explain` names each."""
+"""Tests the reasons for which a held program is not launched: another session or display than those of the hold, a
+replaced library, age, and a program that has not come to rest. `Explain` names each."""
 import os
 import shutil
 import signal
@@ -39,7 +39,7 @@ class Held(Ground):
         self.held = await_held(self.daemon, self.app)["instance"]
 
     def end_reason(self, instance):
-        """Why the instance ended; nothing while it runs."""
+        """Returns why the instance ended; None while it runs."""
         for one in self.daemon.call("Status", {"instance": instance})["instances"]:
             if ended := one.get("exit"):
                 return ended["reason"]
@@ -51,7 +51,7 @@ class Held(Ground):
             raise Wrong(f"the held program ended by {ended}, not by {reason}")
 
     def expect_cold(self, reason, differing=(), **options):
-        """A launch is cold for this reason, and `Explain` names it, with the variables that differ."""
+        """Expects a launch to be cold for this reason, which `Explain` names, with the variables that differ."""
         launched = self.daemon.call("Launch", {"app": self.app, **options})
         last = self.daemon.call("Explain", {"app": self.app})["lastLaunch"]
         for told in (launched, last):
@@ -62,7 +62,7 @@ class Held(Ground):
         return launched["instance"]
 
     def prewarming(self):
-        """The process of a prewarm that has not come to rest."""
+        """Returns the process of a prewarm that has not come to rest."""
         return next((one["processId"] for one in self.daemon.call("Status", {"app": self.app})["instances"]
                      if one["state"] == "prewarming" and one.get("processId")), None)
 
@@ -104,7 +104,7 @@ def is_refused_for_its_age(name, path):
 
 
 def is_refused_before_it_rests(name, path):
-    """The program is stopped on its way to its first window, so it cannot come to rest before the launch."""
+    """Stops the program on its way to its first window, so that it cannot come to rest before the launch."""
     with Held(name, path) as held:
         with held.daemon.connect() as connection:
             connection.send(request("Prewarm", {"app": held.app}))

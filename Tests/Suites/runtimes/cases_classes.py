@@ -63,8 +63,7 @@ class Bench:
         return self.path(archive)
 
     def settle(self):
-        """A file that changed at or after the start of a paused process counts as changed. Running Java lets that time
-        pass."""
+        """Runs Java, to let time pass: a file that changed at or after the start of a paused process counts as changed."""
         subprocess.run([self.java.interpreter, "-version"], check=True, capture_output=True)
 
     def record(self, options, words, directory="work"):
@@ -75,12 +74,12 @@ class Bench:
         return inspect(self.java, options, names, excluded)
 
     def learn(self, options, words, directory="work"):
-        """The lines of a list that a launch with these words teaches."""
+        """Returns the lines of a list that a launch with these words teaches."""
         return learned(self.java, options, self.record(options, words, directory))
 
 
 def inspect(java, options, names, excluded=()):
-    """The findings: name -> (stamp,) or (reason, cause)."""
+    """Returns the findings: name -> (stamp,) or (reason, cause)."""
     given = "\n".join([*names, *("!" + name for name in excluded)])
     place = next(i for i, word in enumerate(options) if word in ("-jar", "-cp"))
     run = subprocess.run([java.interpreter, *options[:place], AGENT + "=inspect", *options[place:]], text=True, env=ENVIRONMENT,
@@ -149,7 +148,7 @@ def inspection(bench):
 
 
 def equal(bench):
-    """A learned list serves launches that load other classes as well."""
+    """A learned list also serves launches that load other classes."""
     program = ["-jar", bench.path("app.jar")]
     lists = {subject: bench.learn(program, [subject]) for subject in ("order", "classes", "stream", "pool", "properties")}
     for learned, imports in lists.items():
@@ -285,7 +284,7 @@ def libraries(bench):
 
 
 def others(bench):
-    """To link a class loads others, which nobody has listed."""
+    """Linking a class loads others, which are not in the list."""
     java = bench.java
 
     def compiled(folder, **sources):
@@ -379,7 +378,7 @@ def special_archives(bench):
 
 
 def writing(bench):
-    """A class that the program writes itself is there in another form at the next launch, perhaps."""
+    """A class that the program writes itself may be different at the next launch."""
     made = bench.library("Made", "made")
     folder = bench.path("output")
     os.makedirs(folder)

@@ -87,7 +87,7 @@ def scripts(emacs):
 
 
 def programs(emacs):
-    """Each way to name a program."""
+    """Tests each way to name a program."""
     name, folder = file_of("arguments"), emacs.folder
     emacs.write("sub/one.el", '(defun one () (princ "one") (princ command-line-args-left))\n')
     for title, words, more in (
@@ -127,7 +127,7 @@ def variables(emacs):
 
 
 def files(emacs):
-    """What was imported must be what a direct run would import."""
+    """A direct run must import the same files."""
     own = dict(ENVIRONMENT, EMACSLOADPATH=emacs.folder + "/library:")
     emacs.write("library/fresh.el", "(defvar fresh 1) (provide 'fresh)\n")
     words = ["-Q", "-batch", "--eval", "(progn (require 'fresh) (princ fresh))"]
@@ -199,7 +199,7 @@ def text_of(name, text):
 
 
 def traces(emacs, environment):
-    """What the trace of an inspection says of each library."""
+    """Tests what the trace of an inspection says of each library."""
     for name, (text, _) in LIBRARIES.items():
         emacs.write(f"features/g-{name}.el", text_of(name, text))
     emacs.write("features/g-provides.el", "(provide 'g-elsewhere)\n")
@@ -237,7 +237,7 @@ def list_of(emacs, names, environment):
 
 
 def recording(emacs, environment):
-    """What a launch says that it loads first."""
+    """Tests what a launch reports to load first."""
     emacs.write("more.el", "(require 'g-lazy)\n(princ 2)\n")
     emacs.write("only.el", "(require 'g-plain)\n;; That is all.\n")
     emacs.write("g-here", "(require 'g-plain)\n")
@@ -292,7 +292,7 @@ SEES = """(princ (format "%S" (list features (mapcar #'car load-history) load-fi
 
 
 def learned(emacs, environment):
-    """Launches that begin with what was learned, and those that do not."""
+    """Tests launches that begin with the learned list, and launches that do not."""
     def same(name, text, names, words=None, **more):
         emacs.write("learned.el", text)
         imports = list_of(emacs, names, more.get("environment", environment))
@@ -347,7 +347,7 @@ def learned(emacs, environment):
 
 
 def libraries(emacs, same):
-    """What -l loads by its name, even if it is loaded."""
+    """-l loads a library by its name, even if the library is loaded."""
     def words(*libraries, more=("--eval", SEES, "a")):
         return ["-Q", "-batch", *(word for library in libraries for word in ("-l", library)), *more]
 
@@ -373,7 +373,7 @@ def libraries(emacs, same):
 
 
 def ended(emacs, environment):
-    """A paused Emacs that is told to end has done nothing for a program."""
+    """A paused Emacs that is told to end does nothing for a program."""
     paused = emacs.pause(imports=["g-ends"], environment=environment)
     os.kill(paused.process.pid, signal.SIGTERM)
     paused.process.wait()

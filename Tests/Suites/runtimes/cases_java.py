@@ -22,7 +22,7 @@ HIDES = [(rb"greenroom\d+", b"greenroomN"), (rb"^\w+ \d+, \d+,? \d+:\d+:\d+ [AP]
 
 
 def words_of(subject):
-    """The arguments of a subject: its name may have spaces, unless what follows is an option."""
+    """Returns the arguments of a subject. The subject's name may have spaces, unless an option follows."""
     return subject.split(" ") if " -" in subject else [subject]
 
 
@@ -85,7 +85,7 @@ def options(java, archive):
 
 
 def ends(java, name, words, imports=()):
-    """What cannot be prepared ends before the pause."""
+    """A process that cannot be prepared must end before the pause."""
     try:
         java.pause(options=words, imports=imports).end()
         results.report(f"java: {name} ends the process", False, "it paused")
@@ -110,7 +110,7 @@ def variables(java, archive):
 
 
 def files(java, archive):
-    """What was loaded must be what a direct run would load."""
+    """A direct run must load the same files."""
     def copied(paused):
         shutil.copy(archive[1], archive[1] + ".new")
         os.rename(archive[1] + ".new", archive[1])

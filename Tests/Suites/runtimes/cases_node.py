@@ -114,7 +114,7 @@ def scripts(node):
 
 
 def programs(node):
-    """Each way to name a program."""
+    """Tests each way to name a program."""
     arguments = file_of("arguments")
     node.write("esm.mjs", "import fs from 'fs'; console.log(import.meta.url, process.argv, fs.existsSync('esm.mjs'));\n"
                           "const d = await import('dep'); console.log(d.default); throw new Error('x')\n")
@@ -214,7 +214,7 @@ def flags_afterwards(node, script):
 
 
 def files(node):
-    """What was imported must be what a direct run would import."""
+    """A direct run must import the same files."""
     module = node.write("library/node_modules/fresh/index.js", "module.exports = 1\n")
     node.write("library/node_modules/fresh/package.json", '{"main": "index.js"}\n')
     script = node.write("library/fresh.js", "console.log(require('fresh'))\n")
@@ -259,7 +259,7 @@ def tools(node):
 
 
 def interpreters():
-    """The machine's Node, and those at the paths in NODES=: "/opt/node18/bin/node ..."."""
+    """Returns the machine's Node, and the ones at the paths in NODES=: "/opt/node18/bin/node ..."."""
     found = [path for path in ("/usr/bin/node", "/usr/bin/nodejs") if os.path.exists(path)][:1]
     found += [path for path in os.environ.get("NODES", "").split() if path not in found]
     for path in found:

@@ -1,4 +1,4 @@
-"""Node: what could tell that a module was loaded before the pause. Each module is refused, or the program cannot tell."""
+"""Node: facts that could show an early load of a module. Each module is refused, or the program sees no difference."""
 import base64
 import os
 import subprocess
@@ -166,7 +166,7 @@ def hidden(node):
 
 
 def resolves_later(node, packages):
-    """A file that a module has looked for, in a folder that Node does not look in."""
+    """A module has looked for a file in a folder where Node does not look."""
     packages.write("looks/lib/index.js", "try { exports.x = require.resolve('../more/later.js') } catch { exports.x = 'none' }\n")
     node.write("app/node_modules/looks/more/other.txt", "")
     packages.write("looks/package.json", '{"main": "lib/index.js"}')

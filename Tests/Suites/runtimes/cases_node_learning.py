@@ -124,7 +124,7 @@ DEPD = "var basePath = process.cwd()\nexports.where = (file) => require('path').
 
 
 def listed(found, names):
-    """The lines of the list that the daemon would make (`ImportTrace.findingsInGroups`)."""
+    """Returns the lines of the list that the daemon would make (`ImportTrace.findingsInGroups`)."""
     needed, lines, taken = {}, [], set()
     for importer, name in found.needs:
         needed.setdefault(importer, set()).add(name)
@@ -167,7 +167,7 @@ class Packages:
         return f"{self.node.folder}/{self.place}/node_modules/{name}"
 
     def list(self, *names):
-        """What may be loaded before the pause of a program that has loaded these files in this order."""
+        """Returns the list of a program that has loaded these files in this order."""
         names = [self.path(name) for name in names]
         return listed(inspection(self.node, names), names)
 
@@ -285,7 +285,7 @@ try { require('optional') } catch {}
 
 
 def programs(node, packages):
-    """Programs with packages that were loaded before the pause."""
+    """Tests programs whose packages were loaded before the pause."""
     packages.write("tree/index.js", TREE)
     packages.write("tree/inner.js", "exports.inner = require('leaf').name\n")
     packages.write("tree/package.json", '{"name": "tree", "main": "index.js"}')
@@ -323,7 +323,7 @@ def programs(node, packages):
 
 
 def writes(node, packages):
-    """A program that writes a package, and then asks for it."""
+    """Tests a program that writes a package, and then asks for it."""
     packages.write("written/index.js", "exports.x = 1\n")
     imports = packages.list("written/index.js")
     script = node.write("app/writes.js", "require('fs').writeFileSync(__dirname + '/node_modules/written/index.js', 'exports.x = 2')\n"
@@ -361,7 +361,7 @@ def loads_nothing(node, script, imports):
 
 
 def questions(node, packages):
-    """What a module asks is asked again when the program wants it."""
+    """The questions of a module are asked again when the program wants the module."""
     packages.write("flags/index.js", "exports.x = process.argv.includes('--flag') ? 'flag' : 'none'\n")
     packages.write("colours/index.js", "exports.x = [1, 2].map((n) => require('tty').isatty(n))\n")
     imports = packages.list("flags/index.js", "colours/index.js", "debug/src/node.js", "depd/index.js")
@@ -381,7 +381,7 @@ def questions(node, packages):
 
 
 def changes(node, packages):
-    """What changes between the pause and the launch."""
+    """Tests changes between the pause and the launch."""
     def renew():
         subprocess.run([node.interpreter, "-e", ""], env=node.base, check=True)
 
@@ -499,7 +499,7 @@ def links(node, packages):
 
 
 def others(node, packages):
-    """What another user can write is not run."""
+    """A file that another user can write is not run."""
     if os.geteuid() != 0:
         return results.skip(f"{node.name}: a package of another user", "this needs root")
     packages.write("foreign/index.js", "exports.x = 1\n")

@@ -42,7 +42,7 @@ OF_ONE_PROCESS = "one of its own"
 
 
 class Case:
-    """`files` are written before, `home` into the home directory. `anew`: the reason for which it starts anew."""
+    """`files` and `home` are files beside the program and in the home directory. `anew`: the reason for a start anew."""
 
     def __init__(self, words, files=(), variables=(), program=None, mask=0o022, on_terminal=False, anew=0, home=(), given=b""):
         self.words, self.files, self.variables, self.program = words, dict(files), dict(variables), program
@@ -228,7 +228,7 @@ TOOLS = {
 
 
 def read(name):
-    """The values of the profile's keys."""
+    """Returns the values of the profile's keys."""
     keys = {"Version": [], "Vouch": [], "Answer": [], "AtPause": [], "AtLaunch": [], "Require": []}
     with open(f"{PROFILES}/{name}.conf") as file:
         text = file.read().replace("\\\n", " ")
@@ -263,7 +263,7 @@ def empty(folder, kept):
 
 
 def tree(folder):
-    """The paths in a folder with their modes and contents."""
+    """Returns the paths in a folder with their modes and contents."""
     found = {}
     for place, folders, files in os.walk(folder):
         for name in folders + files:
@@ -288,7 +288,7 @@ class Tool:
         self.is_shared = False  # whether a daemon may inspect or prewarm it at any time
 
     def begin(self, case):
-        """A home and a directory with the case's files. The home is that of somebody who has used the tool."""
+        """Makes a home and a directory with the case's files. The home belongs to somebody who has used the tool."""
         for folder, files in ((self.place, case.files), (self.home, case.home)):
             empty(folder, ".ansible" if self.is_shared else None)
             for path, text in files.items():
@@ -304,7 +304,7 @@ class Tool:
                 **self.variables, **case.variables}
 
     def learn(self, path, case):
-        """The lines for the hook, as the daemon learns them: inspected in the environment of the prewarm."""
+        """Returns the lines for the hook, as the daemon learns them: inspected in the environment of the prewarm."""
         recorded, environment = self.language.folder + "/recorded", self.environment(case)
         if path not in self.recorded:
             first = TOOLS[self.name][0]
@@ -351,7 +351,7 @@ class Tool:
         return title + (", terminal" if case.on_terminal else "")
 
     def expect(self, case, words):
-        """What a direct run does, and the files that it leaves. Afterwards, everything is as before it."""
+        """Returns what a direct run does, and the files that it leaves. Restores everything afterwards."""
         self.begin(case)
         expected = self.run(case, words)
         left = tree(self.language.folder)
@@ -388,7 +388,7 @@ class Tool:
         results.report(title, not text, text)
 
     def unknown_version(self):
-        """Without a version that it knows, the profile counts for nothing."""
+        """A profile has no effect if it does not know the version."""
         self.begin(Case([]))
         try:
             self.inspect(next(iter(self.recorded)), self.environment(Case([])), dict(self.keys, Version=[
@@ -414,7 +414,7 @@ class Tool:
 
 
 class Daemon(greenroomd.Daemon):
-    """With the profiles that are shipped. Its apps are the programs, in the environment in which they are called."""
+    """A daemon with the shipped profiles. Its apps are the programs, in the environment in which they are called."""
 
     def __init__(self, environment, programs):
         super().__init__(environment=environment)
@@ -430,16 +430,16 @@ class Daemon(greenroomd.Daemon):
         return [str(self.product / "greenroomctl"), "run", "tool." + program, "--socket", str(self.socket), "--", *words]
 
     def notes(self, program):
-        """The reasons that `explain` has, by their code."""
+        """Returns the reasons of `explain`, by their code."""
         return {one["code"]: one["text"] for one in self.call("Explain", {"app": "tool." + program})["reasons"]}
 
     def kind(self, program):
-        """How its last launch was served; if cold, with the reason."""
+        """Returns how the app's last launch was served; if cold, with the reason."""
         last = self.call("Explain", {"app": "tool." + program})["lastLaunch"]
         return f"cold: {last['coldReason']}" if "coldReason" in last else last["kind"]
 
     def await_list(self, program):
-        """An instance with a list, which a launch has taught before."""
+        """Waits for an instance with a list, which an earlier launch has taught."""
         def notes():
             found = self.notes(program)
             is_over = "imports_abandoned" in found or "imports_learned" in found and "imports_preparing" not in found
@@ -460,7 +460,7 @@ class Served:
         self.learned = set()
 
     def learn(self, program):
-        """Once. What it learns from comes from the pool."""
+        """Learns once, from launches of paused instances."""
         if program in self.learned:
             return
         self.learned.add(program)
@@ -517,7 +517,7 @@ def by_daemon(tool):
 
 
 def upgraded():
-    """Meson in a folder of its own, of which another version is installed while an instance waits."""
+    """Installs another version of Meson, in a separate folder, while an instance waits."""
     tool, case, source = Tool("meson"), Case(["--version"]), "/usr/lib/python3/dist-packages"
     folder = tool.language.folder + "/dist-packages"
     for name in ("mesonbuild", "meson-1.0.1.egg-info"):

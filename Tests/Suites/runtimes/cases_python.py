@@ -113,7 +113,7 @@ SCRIPTS = {
 
 
 def file_of(name):
-    """The script's file, whose name hides no module."""
+    """Returns the name of the script's file, which hides no module."""
     return "s_" + name.replace(" ", "_") + ".py"
 
 
@@ -153,7 +153,7 @@ def scripts(python):
 
 
 def programs(python):
-    """Each way to name a program."""
+    """Tests each way to name a program."""
     python.write("pkg/__init__.py", "")
     python.write("pkg/__main__.py", "import sys; print(__name__, __package__, __spec__, sys.argv, sys.path[0], __file__)\n")
     python.write("pkg/mod.py", "import sys\nprint(__name__, __package__, __spec__, sys.argv, sys.path[0], __file__); 1/0\n")
@@ -291,7 +291,7 @@ except KeyboardInterrupt:
 
 
 def anew(python):
-    """Where a difference could be seen, the interpreter starts anew."""
+    """If a program could see a difference, the interpreter must start anew."""
     python.write("hidden/random.py", "print('mine')\n")
     python.write("hidden/script.py", "import random; print(random.__file__)\n")
     python.write("hiddenpackage/json/__init__.py", "")
@@ -366,7 +366,7 @@ def anew(python):
 
 
 def interpreters():
-    """The machine's, and one of each other version, by version: (3, 11), ..."""
+    """Returns the machine's interpreter, and one of each other version, by version: (3, 11), ..."""
     places = os.environ.get("PATH", "").split(":") + sorted(glob.glob("/root/.pyenv/versions/3.*/bin"))
     found = {}
     for path in ["/usr/bin/python3", *(f"{place}/python3.{minor}" for place in places for minor in range(8, 14))]:

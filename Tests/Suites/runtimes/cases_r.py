@@ -129,7 +129,7 @@ def anew(r):
 
 
 def installation():
-    """The files that the start of R reads in its own folder: here a copy, which the test may change."""
+    """Makes a copy of R's own folder, of which its start reads files, so that the test may change them."""
     r = language()
     home, system = r.folder + "/R", "/usr/lib/R"
     os.mkdir(home)

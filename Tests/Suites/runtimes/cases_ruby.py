@@ -145,7 +145,7 @@ def scripts(ruby):
 
 
 def programs(ruby):
-    """Each way to name a program."""
+    """Tests each way to name a program."""
     arguments = file_of("arguments")
     os.mkdir(ruby.folder + "/sub")
     os.symlink("../" + arguments, ruby.folder + "/sub/link.rb")
@@ -208,12 +208,12 @@ def variables(ruby):
 
 
 def run_a_program():
-    """What changes while a process starts is not used, so a program runs between a change and the next pause."""
+    """Runs a program between a change and the next pause: files that change while a process starts are not used."""
     subprocess.run([RUBY, "-e", "exit"], check=True)
 
 
 def files(ruby):
-    """What was imported must be what a direct run would import."""
+    """A direct run must import the same files."""
     os.mkdir(ruby.folder + "/library")
     own = dict(ENVIRONMENT, RUBYLIB=ruby.folder + "/library")
     ruby.write("library/fresh.rb", "Fresh = 1\n")
@@ -238,7 +238,7 @@ def files(ruby):
 
 
 def refuses(language, name, imports):
-    """A process whose imports fail ends before the pause."""
+    """A process whose imports fail must end before the pause."""
     try:
         language.pause(imports=imports).end()
         results.report(f"{language.name}: {name} ends the process", False, "it paused")
@@ -247,7 +247,7 @@ def refuses(language, name, imports):
 
 
 def recording(ruby):
-    """A list is recorded at the end of a launch, of what it requires first, and can be replayed."""
+    """The end of a launch records what the launch has required first. The list can be replayed."""
     script = ruby.write("records.rb", "require 'net/http'\nrequire 'set'\nrequire_relative 'other'\nrequire 'json'\np $0, ARGV\nexit 3\n")
     ruby.same("a launch that is recorded", [script, "x"], prewarm=dict(ENVIRONMENT, GREENROOM_RECORD=ruby.folder + "/nobody"))
     names = learning.record(ruby, [script, "x"], ENVIRONMENT, ruby.folder, ruby.folder + "/list")
@@ -324,7 +324,7 @@ def specification(name, version, more=""):
 
 
 def install(ruby, name, version, files, more="", home="gems"):
-    """A gem, as its installation leaves it."""
+    """Makes a gem, as its installation leaves it."""
     for path, text in files.items():
         ruby.write(f"{home}/gems/{name}-{version}/{path}", text)
     ruby.write(f"{home}/specifications/{name}-{version}.gemspec", specification(name, version, more))
@@ -338,7 +338,7 @@ def install_hello(ruby, version, program=HELLO, needs=("g_second", "g_first"), h
 
 
 def learn(ruby, words, environment):
-    """The lines for the hook, and what was refused."""
+    """Returns the lines for the hook, and the refused files."""
     path = ruby.folder + "/recorded"
     learning.record(ruby, words, environment, ruby.folder, path)
     found = learning.trace([ruby.interpreter, RUNTIMES + "/ruby/inspect.rb"], path, environment)
@@ -346,7 +346,7 @@ def learn(ruby, words, environment):
 
 
 def started_by_rubygems(ruby):
-    """Programs that RubyGems starts: what it does at each start is done before the pause, and what they require first."""
+    """Programs that RubyGems starts: its work at each start, and what they require first, is done before the pause."""
     home = ruby.folder + "/gems"
     plain = dict(ENVIRONMENT, GEM_HOME=home, GEM_PATH=home, HOME=ruby.folder + "/home")
     install(ruby, "g_first", "1.0", {"lib/g_first.rb": "GREAT = :first\n"})
@@ -432,7 +432,7 @@ def started_by_rubygems(ruby):
 
 
 def learn_beginning(ruby, words, environment):
-    """The lines for the hook, which end before the first file that is refused, as the daemon's list does."""
+    """Returns the lines for the hook, which end before the first refused file, as the daemon's list does."""
     path = ruby.folder + "/recorded"
     names = learning.record(ruby, words, environment, ruby.folder, path)
     while names:
@@ -449,13 +449,13 @@ def variables_of_gems(ruby, home):
 
 
 def install_program(ruby, name, program, files, home):
-    """A gem with a program, and what RubyGems starts it with."""
+    """Makes a gem with a program, and the file by which RubyGems starts the program."""
     install(ruby, name, "1.0", {"exe/" + name: program, **files}, f"s.bindir = 'exe'; s.executables = ['{name}']", home)
     return ruby.write("bin/" + name, STARTER.format(gem=name, name=name), 0o755)
 
 
 def finding_gems(ruby):
-    """What RubyGems does to find a file is seen by the inspection, and the hook leaves none of it to the program."""
+    """The inspection sees what RubyGems does to find a file, and the hook leaves no trace of that to the program."""
     plain = variables_of_gems(ruby, "finding")
     os.mkdir(ruby.folder + "/other")
     for name, more in (("directory", "$kept = Dir.pwd"), ("arguments", "$kept = ARGV.dup"), ("warning", "warn 'evaluated'")):
@@ -521,7 +521,7 @@ end
 
 
 def first_lines(ruby):
-    """What a program finds of the reading of its own lines, and what runs before the first of them."""
+    """Tests what a program can see about the reading of its own lines, and what runs before the first line."""
     plain = variables_of_gems(ruby, "lines")
     texts = {"number": "p $.\n", "number_after": "require 'set'\np $.\n", "block": "require 'set'\nBEGIN \\\n{ p defined?(Set) }\n"}
     scripts = {}
@@ -538,7 +538,7 @@ def first_lines(ruby):
 
 
 def kept_by_libraries(ruby):
-    """Libraries that keep what belongs to a launch are left to launches."""
+    """Libraries that keep facts about a launch must be left to launches."""
     plain = variables_of_gems(ruby, "keeping")
     keeps = {"arguments": "[*$*]", "first_argument": "$FILENAME", "file_of_arguments": "ARGF.filename",
              "backtrace": "begin; raise 'x'; rescue => error; error.backtrace; end",
@@ -556,7 +556,7 @@ def kept_by_libraries(ruby):
 
 
 def tools(ruby):
-    """Tools as they are."""
+    """Tests unmodified tools."""
     ruby.write("Gemfile", "source 'https://rubygems.org'\n")
     ruby.write("text.adoc", "= Title\n\nSome *text*.\n\n[source,ruby]\n----\nputs 1\n----\n")
     for name, words in (("gem", ["env", "version"]), ("gem", ["list", "--local"]), ("gem", ["help", "install"]),

@@ -264,7 +264,7 @@ def perl():
 
 
 def importing(language, environment):
-    """Modules of which a program imports before it loads the next: those with code of their own end the list."""
+    """A program imports from modules before it loads the next one. A module with its own code for that ends the list."""
     for name, text, goes_on in (
             ("Exports", "use Exporter 'import'; our @EXPORT_OK = ('f'); sub f { }", True),
             ("Own", "sub import { }", False),
@@ -362,7 +362,7 @@ def stamp_of(path):
 
 
 def many(language, name, environment):
-    """More names than one record holds: it has the first ones."""
+    """A record has only the first names of too many."""
     if name == "perl":
         ending, call = ".pm", "use G::Many::{};"
     else:
@@ -378,7 +378,7 @@ def many(language, name, environment):
 
 
 def gems(language, plain):
-    """Two versions of a gem, of which a program may need the older one."""
+    """Tests two versions of a gem. A program may need the older one."""
     home = language.folder + "/gems"
     for version in ("1.0", "2.0"):
         language.write(f"gems/gems/g_bar-{version}/lib/g_bar.rb", f"G_BAR = '{version}'\n")
@@ -416,7 +416,7 @@ def gems(language, plain):
 
 
 def large(language, script, inspection, environment, module):
-    """A program with many modules, if they are installed: recorded, inspected, and equal with what may be loaded."""
+    """Tests a program with many modules, if they are installed: recorded, inspected, and equal with its list loaded."""
     if instance.run_directly([language.interpreter, script], environment, language.folder).status:
         return results.skip(f"{language.name}: {script}", f"{module} is not installed")
     path = language.folder + "/recorded"

@@ -42,7 +42,7 @@ class Language:
         return instance.Instance(words, variables, self.executable, **more)
 
     def refused(self, name, options=(), imports=(), environment=None):
-        """A case that must not pause: what cannot be repeated at the launch has happened before."""
+        """A case that must not pause, because something has happened that cannot be repeated at the launch."""
         if not is_wanted(name):
             return
         try:

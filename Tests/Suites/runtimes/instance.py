@@ -70,7 +70,7 @@ class Instance:
         return Answer(*appchannel.HEADER.unpack(data)) if data else None
 
     def launch(self, words, environment, directory, streams, mask, flags=0):
-        """Sends the launch. Returns the time before."""
+        """Sends the launch. Returns the time before that."""
         roles = [number for number in range(3) if number not in self.closed]
         pairs = [os.fsencode(name) + b"=" + os.fsencode(value) for name, value in environment.items()]
         folder = os.open(directory, os.O_PATH | os.O_DIRECTORY)
@@ -135,7 +135,7 @@ def run_prewarmed(instance, words, environment, directory, given=b"", mask=0o022
 
 
 def talk_directly(words, environment, directory, dialogue, typed=b""):
-    """As `run_directly`, on a terminal. `dialogue`: a pattern to wait for, and what to type then, in turns. `typed` is
+    """Works as `run_directly`, on a terminal. `dialogue`: a pattern to wait for, and what to type then, in turns. `typed` is
     there before the program starts."""
     def start(terminal):
         pid = os.fork()

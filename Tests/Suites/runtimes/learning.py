@@ -13,8 +13,8 @@ TRACE = RUNTIMES + "/libgreenroom-trace.so"
 
 
 def record(language, words, environment, directory, path):
-    """Launches an instance that has only booted, and leaves in `path` what it says that it has imported. Returns the
-    names; None if it says nothing."""
+    """Launches an instance that has only booted, and writes to `path` which imports it reports. Returns the names;
+    None if it reports nothing."""
     address = path + ".socket"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(address)
@@ -42,7 +42,7 @@ def lines(path):
 
 
 def inspect(interpreter, path, environment):
-    """The findings: a list of [what, name, ...]."""
+    """Returns the findings: a list of [what, name, ...]."""
     with open(path) as file:
         run = subprocess.run([interpreter, "-S", *INSPECT, "-", LIBRARY], env=environment, capture_output=True, text=True,
                              stdin=file, cwd=os.path.dirname(path))
@@ -62,7 +62,7 @@ Trace = collections.namedtuple("Trace", "does needs stamps reads data readers ve
 
 
 def trace(words, path, environment):
-    """What the trace of an inspection says, as `ImportTrace` reads it."""
+    """Returns what the trace of an inspection says, as `ImportTrace` reads it."""
     with open(path) as file:
         run = subprocess.run(words, env=dict(environment, LD_PRELOAD=TRACE), stdout=subprocess.PIPE, text=True, stdin=file)
     lines = [line.split("\t") for line in run.stdout.splitlines()]
@@ -101,6 +101,6 @@ def trace(words, path, environment):
 
 
 def lines_for_hook(found):
-    """The list that a trace makes, in which nothing is refused."""
+    """Returns the list of a trace in which nothing is refused."""
     lines = [f"{name}\t{stamp}" for name, stamp in found.stamps.items()]
     return lines + [f"={path}\t{stamp}" for path, stamp in found.data.items() if not path.endswith((".pm", ".rb"))]

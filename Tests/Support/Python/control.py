@@ -17,7 +17,8 @@ class Refused(Exception):
 
 
 def request(method, parameters=None, **members):
-    """`method`: one of io.greenroom.Control, or with the name of its interface. `members`: more, oneway."""
+    """Returns a call. `method`: a method of io.greenroom.Control, or one with the name of its interface. `members`:
+    more, oneway."""
     name = method if "." in method else "io.greenroom.Control." + method
     return {"method": name, **({"parameters": parameters} if parameters else {}), **members}
 
@@ -58,7 +59,7 @@ class Connection:
             raise Lost(str(error)) from error
 
     def receive(self):
-        """The bytes of the next message."""
+        """Returns the bytes of the next message."""
         while b"\0" not in self.rest:
             try:
                 part = self.socket.recv(1 << 16)
@@ -73,7 +74,7 @@ class Connection:
         return message
 
     def reply(self):
-        """The parameters of the next reply."""
+        """Returns the parameters of the next reply."""
         reply = json.loads(self.receive())
         if "error" in reply:
             raise Refused(reply)

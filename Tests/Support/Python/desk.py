@@ -1,5 +1,5 @@
-"""What happens on an X server besides the programs that are tried: a client of it that has the settings of the desktop, types,
-locks the screen, and shows windows of others."""
+"""The other things that happen on an X server: a client that manages the settings of the desktop, types, locks the screen, and
+shows windows beside the tested programs."""
 import ctypes
 import struct
 import time
@@ -121,13 +121,13 @@ class XDesk:
         self.put(self.manager, "_XSETTINGS_SETTINGS", "_XSETTINGS_SETTINGS", encoded(self.settings, self.serial))
 
     def set_resources(self, text):
-        """As xrdb(1) does it."""
+        """Sets the resource database, as xrdb(1) does."""
         self.put(self.root, "RESOURCE_MANAGER", "STRING", text.encode())
 
     # --- The user.
 
     def type(self, *codes):
-        """Presses the keys of these codes in this order, and lets them go in the other."""
+        """Presses the keys with these codes in this order, and releases them in the reverse order."""
         for code in codes:
             self.test.XTestFakeKeyEvent(self.display, code, KEY_PRESS, 0)
         for code in reversed(codes):
@@ -135,7 +135,7 @@ class XDesk:
         self.sync()
 
     def lock_and_unlock(self):
-        """Covers the screen and takes the keyboard, as lockers do, and gives both back."""
+        """Covers the screen and grabs the keyboard, as lockers do, and gives both back."""
         cover = self.window(5000, 5000)
         self.x.XChangeWindowAttributes(
             self.display, cover, OVERRIDE_REDIRECT, ctypes.byref(Attributes(override_redirect=1)))
@@ -147,7 +147,7 @@ class XDesk:
         self.sync()
 
     def show_others(self, count):
-        """That many windows come and go."""
+        """Shows and closes this number of windows."""
         for _ in range(count):
             window = self.window(300, 200)
             self.x.XMapRaised(self.display, window)

@@ -47,7 +47,7 @@ class Screen:
         return done.stdout.decode(errors="replace").splitlines()
 
     def end(self):
-        """The server ends, as when it crashes."""
+        """Ends the server, as a crash does."""
         self.server.kill()
         self.server.wait()
 
@@ -78,7 +78,7 @@ class XServer(Screen):
 
 
 class ManagedXServer(XServer):
-    """With a window manager: openbox(1), or what `words` say."""
+    """An X server with a window manager: openbox(1), or the command `words`."""
     kind, program = "x11 with openbox", "openbox"
     words, settings = ["openbox", "--sm-disable"], {}
 

@@ -27,11 +27,12 @@ BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration
 
 
 class Wrong(Exception):
-    """What the program does not do."""
+    """Says what is wrong with the program."""
 
 
 def start_bus(folder, name):
-    """A message bus, and the path of its socket. It starts what has a file in the folder `services`."""
+    """Starts a message bus, and returns the path of its socket. The bus starts services that have a file in the folder
+    `services`."""
     path, configuration = folder / name, folder / f"{name}.conf"
     configuration.write_text(BUS.format(path=path, services=folder / "services"))
     configuration.chmod(0o644)
@@ -45,7 +46,7 @@ def start_bus(folder, name):
 
 
 class WindowProfile:
-    """Of a program that may be held at its first window: its name, its program, and where it was tested."""
+    """The profile of a program that may be held at its first window: its name, its program, and where it was tested."""
 
     def __init__(self, path):
         keys = dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line and line[0] != "#")
@@ -66,7 +67,7 @@ class ProfiledDaemon(Daemon):
 
 
 class Ground:
-    """A screen, a message bus and a home. `kind`: of the screen."""
+    """A screen, a message bus and a home. `kind`: the kind of the screen."""
 
     def __init__(self, kind=XServer):
         with contextlib.ExitStack() as stack:
@@ -92,7 +93,7 @@ class Ground:
             self.closing = stack.pop_all()
 
     def set_up(self):
-        """What else a test needs. If this fails, all is closed."""
+        """Sets up what else a test needs. If this fails, everything is closed."""
 
     def __enter__(self):
         return self
@@ -121,7 +122,7 @@ class Ground:
         return different < POINTER_BLOCKS
 
     def threads(self):
-        """The states of the threads of the program that was started last."""
+        """Returns the states of the threads of the program that was started last."""
         states = []
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the program or a thread has ended
             for stat in Path(f"/proc/{self.program}/task").glob("*/stat"):
@@ -134,8 +135,8 @@ class Ground:
         return "R" not in self.threads()
 
     def pictures(self, known=()):
-        """The screen's pictures once it changes no more but for what blinks, or once it stays for a moment as in one of the
-        pictures that are known."""
+        """Returns the screen's pictures when only blinking parts still change, or when the screen stays for a moment as in
+        one of the known pictures."""
         now = time.monotonic()
         end, seen, quiet, looks = now + DEADLINE, [], 0, collections.Counter()
         while quiet < QUIET_SECONDS:
@@ -178,7 +179,7 @@ class Ground:
 
     @contextlib.contextmanager
     def started(self, words, variables=None):
-        """The program, with its first window; ended afterwards, with all its windows."""
+        """Runs the program, which has its first window in this context and is ended afterwards, with all windows."""
         process = self.begin(words, variables)
         self.program = process.pid
         try:
@@ -193,14 +194,14 @@ class Ground:
     # --- By the daemon.
 
     def manifest(self, words, lines="", variables=None):
-        """`lines`: of [Prewarm]."""
+        """Returns a manifest. `lines`: lines of [Prewarm]."""
         settings = [f"Environment={name}={value}" for name, value in (variables or self.variables).items()]
         if os.getuid() == 0:
             settings.append(f"User={NOBODY}")
         return "\n".join(["[App]", "Exec=" + " ".join(words), *settings, "[Prewarm]", "When=boot", lines, ""])
 
     def keep(self, name, seen, expected):
-        """Where KEEP= names a folder, pictures that differ go there."""
+        """Writes pictures that differ to the folder that KEEP= names, if any."""
         folder = os.environ.get("KEEP")
         if folder:
             for way, picture in (("released", seen[-1]), ("direct", expected[-1])):
@@ -212,7 +213,7 @@ def reasons(daemon, app):
 
 
 def await_held(daemon, app):
-    """The app's instance, once it is held and frozen."""
+    """Returns the app's instance when it is held and frozen."""
     def held():
         for reason in reasons(daemon, app):
             # The name is free again when the former instance has ended.
@@ -224,14 +225,14 @@ def await_held(daemon, app):
 
 
 class Trial(Ground):
-    """One program. `lines`: of the manifest's [Prewarm]; without them, the profile decides."""
+    """A trial of one program. `lines`: lines of the manifest's [Prewarm]; without them, the profile decides."""
 
     def __init__(self, app, words, kind=XServer, lines=""):
         super().__init__(kind)
         self.app, self.words, self.lines = app, words, lines
 
     def files(self):
-        """The files of the home, and when each was changed."""
+        """Returns the files of the home, and when each was changed."""
         return {path: path.lstat().st_mtime_ns for path in self.home.rglob("*") if path.is_file()}
 
     def direct(self):
@@ -247,7 +248,7 @@ class Trial(Ground):
         return daemon
 
     def compare(self, **options):
-        """Raises `Wrong` where held and released differs from started directly."""
+        """Raises `Wrong` where a held and released program differs from a directly started one."""
         self.direct()  # what a first start leaves in the home must not count for the held program
         expected, windows = self.direct()
         before = self.files()
