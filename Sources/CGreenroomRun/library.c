@@ -78,7 +78,7 @@ ssize_t readlink(const char *path, char *target, size_t size) {
 }
 mode_t umask(mode_t mask) { return (mode_t)CALL(umask, mask, 0, 0, 0, 0, 0); }
 
-/* Only for calls with one pointer. */
+/* This function is only for calls with one pointer. */
 int ioctl(int fd, unsigned long request, ...) {
     va_list list;
     va_start(list, request);
@@ -92,7 +92,7 @@ int isatty(int fd) {
     return CALL(ioctl, fd, TCGETS, settings, 0, 0, 0) == 0;
 }
 
-/* Only for a NULL buffer. */
+/* This function is only for a NULL buffer. */
 char *getcwd(char *unused, size_t size) {
     (void)unused, (void)size;
     char *path = malloc(PATH_MAX);
@@ -168,7 +168,7 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *before) {
 int signalfd(int fd, const sigset_t *set, int flags) {
     return (int)CALL(signalfd4, fd, set, SET_BYTES, flags, 0, 0);
 }
-/* Only for SIG_DFL, which needs no restorer (sigreturn(2)). */
+/* This function is only for SIG_DFL, which needs no restorer (sigreturn(2)). */
 void (*signal(int number, void (*handler)(int)))(int) {
     struct { void (*handler)(int); uint64_t rest[3]; } action = { handler, { 0 } };
     return CALL(rt_sigaction, number, &action, NULL, SET_BYTES, 0, 0) < 0 ? SIG_ERR : SIG_DFL;

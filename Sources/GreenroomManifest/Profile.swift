@@ -34,7 +34,7 @@ public struct Profile: Hashable, Sendable {
 
     public enum Display: String, CaseIterable, Sendable {
         case any
-        /// Not as a client of a Wayland compositor.
+        /// Not held as a client of a Wayland compositor.
         case x11
     }
 

@@ -58,7 +58,7 @@ public struct Vouching: Hashable, Sendable {
 
     public struct Statement: Hashable, Sendable {
         public var module: String
-        /// In the language of the interpreter; one line.
+        /// One line in the language of the interpreter.
         public var text: String
     }
 

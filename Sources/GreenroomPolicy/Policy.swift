@@ -3,25 +3,25 @@
 /// (`DaemonConfiguration` has its keys), so this type has its own target: a program that reads the
 /// file need not contain the core.
 public struct Policy: Hashable, Sendable {
-    /// From the launch until the ready condition is met (Apple, observed).
+    /// The time from the launch until the ready condition is met (Apple, observed).
     public var launchDeadline: Duration = .seconds(20)
-    /// From spawn to the pause point.
+    /// The time from the spawn to the pause point.
     public var pauseDeadline: Duration = .seconds(20)
-    /// From GO to STARTED.
+    /// The time from GO to STARTED.
     public var startDeadline: Duration = .seconds(2)
-    /// From entering the background to being frozen (Android 14).
+    /// The time from entering the background to being frozen (Android 14).
     public var backgroundGrace: Duration = .seconds(10)
-    /// From SIGTERM to SIGKILL (Apple, OpenHarmony).
+    /// The time from SIGTERM to SIGKILL (Apple, OpenHarmony).
     public var terminateGrace: Duration = .seconds(5)
-    /// From an app's acknowledgement of willTerminate to SIGTERM. The app exits by itself
+    /// The time from an app's acknowledgement of willTerminate to SIGTERM. The app exits by itself
     /// in the meantime.
     public var exitGrace: Duration = .milliseconds(500)
-    /// From the order to freeze until the instance counts as frozen, if the freezer reports neither
-    /// success nor failure. A task in an uninterruptible sleep stops as soon as it leaves that
-    /// sleep.
+    /// The time from the order to freeze until the instance counts as frozen, if the freezer
+    /// reports neither success nor failure. A task in an uninterruptible sleep stops as soon as it
+    /// leaves that sleep.
     public var freezeDeadline: Duration = .seconds(2)
-    /// From one SIGKILL to the next, and how long SIGKILL is repeated after the order to end. After
-    /// a minute only the kernel can help (an uninterruptible sleep).
+    /// The time from one SIGKILL to the next, and how long SIGKILL is repeated after the order to
+    /// end. After a minute, only the kernel can help (an uninterruptible sleep).
     public var killRetry: Duration = .seconds(1)
     public var killPersistence: Duration = .seconds(60)
     /// How long a paused instance is kept, ± 10 % (OpenWhisk).
@@ -41,7 +41,7 @@ public struct Policy: Hashable, Sendable {
     public var windowGrace: Duration = .seconds(300)
     /// At most this many instances are on their way to the pause at once.
     public var concurrentPrewarms: Int = 2
-    /// From a launch to the first refill, unless the app says that it is ready.
+    /// The time from a launch to the first refill, unless the app says that it is ready.
     public var refillDelay: Duration = .zero
     /// The number of the machine's processors. With at most two, only one prewarm that nobody waits
     /// for is made at a time while an app starts.

@@ -881,7 +881,8 @@ class Application:
         self._tell(_LAUNCH_TASK, cookie=time.monotonic_ns(), words=[task])
 
     def finish_launch_measurement(self, task):
-        """Finishes that work. Raises ValueError if it has not begun or is already finished."""
+        """Finishes work that extend_launch_measurement has begun. Raises ValueError if it has not begun or is
+        already finished."""
         if task not in self._launch_tasks:
             raise ValueError(f"the launch task {task} has not begun, or is finished")
         self._launch_tasks.remove(task)

@@ -285,7 +285,7 @@ static int activate(const char *wanted) {
         char *name = NULL;
         XFetchName(display, of, &name);
         if (!name || strcmp(name, wanted)) continue;
-        /* From a task bar (2). */
+        /* The message of a task bar (source indication 2). */
         Event event = {
             .message = {.type = CLIENT_MESSAGE, .window = of, .format = 32, .data.longs = {2}}};
         event.message.message_type = XInternAtom(display, "_NET_ACTIVE_WINDOW", 0);

@@ -1,4 +1,4 @@
-/* For programs that choose where their prewarm ends.
+/* Declares the function for programs that choose where their prewarm ends.
  *
  * Greenroom prewarms a program by running it up to a pause and letting it go on at the launch. By
  * default, the pause is before main. A program whose manifest says so pauses where it calls

@@ -46,13 +46,13 @@ public struct SavedTime: Hashable, Sendable {
 
 /// MXAppLaunchMetric.
 public enum LaunchMetric: String, CaseIterable, Sendable {
-    /// To the first draw of a cold launch.
+    /// The time to the first draw of a cold launch.
     case firstDraw = "first-draw"
-    /// To the first draw of a launch of a prewarmed process.
+    /// The time to the first draw of a launch of a prewarmed process.
     case optimizedFirstDraw = "optimized-first-draw"
-    /// To the foreground, for an app in the background or suspended.
+    /// The time to the foreground, for an app in the background or suspended.
     case resume
-    /// To the end of work that the app has declared as part of its launch.
+    /// The time to the end of work that the app has declared as part of its launch.
     case extendedLaunch = "extended-launch"
 }
 

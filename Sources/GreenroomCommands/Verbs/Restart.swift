@@ -23,7 +23,7 @@ struct Restart: Verb {
                 do throws(Failure) {
                     _ = try client.call(.transition(.terminate, .instance(instance.instance)))
                 } catch {
-                    // It has ended by itself meanwhile.
+                    // The instance has ended by itself meanwhile.
                     guard case .control(.notRunning) = error else { throw error }
                 }
             }

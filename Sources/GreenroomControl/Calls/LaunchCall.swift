@@ -3,7 +3,7 @@ public import Varlink
 extension Control {
     /// A variable to add to an app's environment.
     public struct EnvironmentVariable: Hashable, Sendable {
-        /// Not empty, and without `=`.
+        /// A name is not empty and contains no `=`.
         public var name: ByteString
         public var value: ByteString
         public init(name: ByteString, value: ByteString) {
@@ -48,7 +48,7 @@ extension Control {
         /// The whole environment instead of the login session's, as `NAME=VALUE`.
         public var callerEnvironment: [ByteString]?
         public var workingDirectory: String?
-        /// As in umask(2), 0 to 0o777.
+        /// The mask as in umask(2), from 0 to 0o777.
         public var umask: UInt32?
         public var isBackground = false
         public var isAttached = false

@@ -3,7 +3,7 @@ public import Glibc
 /// Processes as /proc shows them (proc(5)). This is inherently racy, and meant only for hosts
 /// without cgroups.
 public enum ProcessTable {
-    /// One line of /proc/PID/stat.
+    /// A line of /proc/PID/stat.
     public struct Entry: Hashable, Sendable {
         public let pid: pid_t
         public let parent: pid_t

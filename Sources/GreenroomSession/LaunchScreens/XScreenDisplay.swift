@@ -100,7 +100,7 @@ final class XScreenDisplay: ScreenDisplay {
         if let size = screen.size {
             area = area.middle(width: size.width * scale, height: size.height * scale)
         }
-        // Only as much of the content as is seen.
+        // Only the visible part of the content is drawn.
         let content = screen.contentSize(scale: scale)
         let (width, height) = (min(content.width, area.width), min(content.height, area.height))
         shown = Shown(
@@ -154,7 +154,7 @@ final class XScreenDisplay: ScreenDisplay {
         guard let shown else { return }
         let content = shown.content
         let rowCount = Self.rowsByteLimit / (content.width * 4)
-        // Not even one row fits into a request.
+        // A request has no room for even one row.
         guard rowCount > 0 else { return }
         for start in stride(from: 0, to: content.height, by: rowCount) {
             let rows = start..<min(content.height, start + rowCount)

@@ -149,8 +149,8 @@ import Testing
         }
         #expect(launched.kind == .prewarmed && launched.instance == held.instance)
         _ = try bench.awaitHeld()
-        // Nor do the C library's own signals, which a caller that was started by posix_spawn(3)
-        // may ignore.
+        // The C library's own signals make no difference, either. A caller that was started by
+        // posix_spawn(3) may ignore them.
         let spawned = try client.launch(Self.app) {
             var state = Control.CallerState()
             state.ignoredSignals = [32, 33]

@@ -115,7 +115,7 @@ import Testing
         guard case .forgotten(0) = try member.call(.forgetHistory(app: nil)) else {
             throw TestError("it was forgotten")
         }
-        // It still sees what happens.
+        // The member still sees what happens.
         #expect(try member.explain(own).lastLaunch != nil)
     }
 

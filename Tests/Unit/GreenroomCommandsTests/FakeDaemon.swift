@@ -31,8 +31,8 @@ final class FakeDaemon: Sendable {
         Control.AppSummary(identifier: "org.other.passwd", prewarmTarget: 1),
     ]
 
-    /// - Parameter answer: returns the answer to a call, of which it also gets how many calls came
-    ///   before it; nil for the usual answer.
+    /// - Parameter answer: returns the answer to a call; nil for the usual answer. It also gets the
+    ///   number of earlier calls.
     init(
         _ answer: @escaping @Sendable (Received, Int) -> TestServer.Answer? = { _, _ in nil }
     ) throws {

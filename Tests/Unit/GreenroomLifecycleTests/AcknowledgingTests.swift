@@ -74,7 +74,7 @@ import Testing
         let id = stage.activate(Stage.app)
         stage.ask(.background, id)
         stage.acknowledge(id)
-        // It is still leaving the front.
+        // The app is still leaving the front.
         stage.launch(name: "again")
         #expect(stage.deliveries.map(\.awaitsReturn) == [true])
         stage.acknowledge(id)

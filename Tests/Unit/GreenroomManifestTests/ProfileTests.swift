@@ -95,7 +95,8 @@ import UnitFile
         // A user's own entry may have the profile's name.
         #expect(!isAllowed(["editor", "--daemon"], "/usr/bin/editor", "org.example.Editor"))
         #expect(!isAllowed(["editor", "--preferences"], "/usr/bin/editor", "org.example.Settings"))
-        // Another program of that name, and one that a launcher of containers starts.
+        // These are another program of that name, and a launcher of containers that starts the
+        // program.
         #expect(!isAllowed(["editor"], "/home/a/bin/editor", "org.example.Editor"))
         #expect(!isAllowed(["flatpak", "run"], "/usr/bin/flatpak", "org.example.Editor"))
     }

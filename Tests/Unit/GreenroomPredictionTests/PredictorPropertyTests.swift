@@ -3,9 +3,10 @@ import Testing
 
 @testable import GreenroomPrediction
 
-/// What must hold whatever is launched, and what one app can do to the others.
+/// Properties that hold whatever is launched, and the influence of one app on the others.
 @Suite struct `Whatever is launched` {
-    /// Times jump back and forth, to the ends of what can be said; apps come, return and go.
+    /// Launches apps at times that jump back and forth, to the ends of the range. Apps come, return
+    /// and go.
     private func feed(_ predictor: inout Predictor, seed: UInt64, count: Int) {
         var dice = Dice(state: seed)
         var seconds = monday
@@ -50,7 +51,7 @@ import Testing
             #expect(rank.probability.isFinite && 0...1 ~= rank.probability)
             #expect(rank.score.isFinite)
             #expect(0...1 ~= rank.usualProbability)
-            // The terms are what the probability comes from.
+            // The probability follows from the score.
             let first = ranking[0]
             let odds = exp(rank.score - first.score)
             #expect(abs(rank.probability - first.probability * odds) < 1e-9)
@@ -78,7 +79,7 @@ import Testing
         #expect(one.ranking(at: moment()) == other.ranking(at: moment()))
     }
 
-    /// Names as long as they may be, and no habit at all, so that every list gets full.
+    /// Names have the greatest length, and there is no habit at all, so that every list gets full.
     @Test func `an app costs at most 4 kB`() {
         var dice = Dice(state: 5)
         var predictor = Predictor()
@@ -106,7 +107,7 @@ import Testing
 }
 
 @Suite struct `One app against the others` {
-    /// Two weeks of a person with five apps, some used more than others.
+    /// Two weeks of a user with five apps, some of them used more than others.
     private func habits() -> Predictor {
         var predictor = Predictor()
         for day in 0..<14 {
@@ -131,7 +132,7 @@ import Testing
         #expect(count >= 80)
     }
 
-    /// Beside one launch of it, which is what there is to learn.
+    /// The app is compared with one launch of it, which is enough to learn.
     @Test func `an app launched in a loop hardly moves the odds between the others`() {
         var before = habits()
         var after = before
@@ -149,7 +150,7 @@ import Testing
             let factor = exp(abs(distance(after) - distance(before)))
             #expect(factor < 1.5, "\(one) against \(other)")
         }
-        // Nor does it keep them from being warm.
+        // The loop does not keep the others from being warm, either.
         let plan = WarmPlan(
             after.ranking(at: morning).map {
                 Candidate(
@@ -171,8 +172,8 @@ import Testing
 }
 
 extension Habits {
-    /// With what its arrays have in reserve, their headers, and its place in the table and in the
-    /// order of recency.
+    /// The size of the habits, with reserves of their arrays, headers, and their place in the table
+    /// and in the order of recency.
     fileprivate var byteCount: Int {
         MemoryLayout<Habits>.stride + MemoryLayout<UInt16>.stride + 32 + app.utf8.count
             + hours.byteCount + weekdays.byteCount + followers.byteCount + followersOfTwo.byteCount

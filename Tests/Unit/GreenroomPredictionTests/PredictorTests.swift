@@ -18,9 +18,10 @@ import Testing
         #expect(ranking[0].score == 0)
     }
 
-    /// Each app was launched once, within a minute. So all terms have the same counts for both,
-    /// except recency (1 and 1/2 before anything was learned: 2/3 and 1/3) and begins (one and none,
-    /// each leaning with the weight 10 on one half: 6/11 and 5/11). Each term weighs a seventh.
+    /// Each app was launched once, within a minute. So all terms have the same counts for both
+    /// apps, except recency and begins. Recency is 1 and 1/2 before anything was learned, which
+    /// makes 2/3 and 1/3. Begins is one and none, each with the weight 10 for one half, which makes
+    /// 6/11 and 5/11. Each term weighs a seventh.
     @Test func `gives the sum of its terms, computed by hand`() {
         var predictor = Predictor()
         predictor.launched("editor", at: moment())
@@ -37,7 +38,7 @@ import Testing
             #expect(isNear(editor.terms[term], log(1 / 2.0) / 7), "\(term)")
             #expect(isNear(shell.terms[term], log(1 / 2.0) / 7), "\(term)")
         }
-        // The odds: (2 × 5/6) to the power of 1/7.
+        // The odds are (2 × 5/6) to the power of 1/7.
         let odds = pow(10 / 6.0, 1 / 7.0)
         #expect(isNear(shell.probability, odds / (1 + odds)))
         #expect(isNear(editor.probability + shell.probability, 1))
@@ -50,7 +51,8 @@ import Testing
                 predictor.launched(app, at: moment(hour: 9, minute: round * 8 + number * 2))
             }
         }
-        // The last was shell, which mail follows; mail is not the most recent, nor more frequent.
+        // The last launch was shell, which mail follows. Mail is neither the most recent nor the
+        // most frequent.
         let now = moment(hour: 11, minute: 39)
         #expect(predictor.first(at: now) == "mail")
         let (mail, browser) = (predictor.rank("mail", at: now), predictor.rank("browser", at: now))
@@ -128,7 +130,7 @@ import Testing
         let frequency = { (app: String) in
             exp(predictor.rank(app, at: now).terms[.frequency] * 7)
         }
-        // Two launches that count half, and one.
+        // The old app has two launches that count half, and the new one has one.
         #expect(abs(frequency("old") - 0.5) < 1e-3)
         #expect(abs(frequency("new") - 0.5) < 1e-3)
     }
@@ -153,7 +155,7 @@ import Testing
         #expect(!predictor.remembers("a"))
         #expect(predictor.appCount == 3)
         #expect(Set(predictor.ranking(at: moment(minute: 41)).map(\.app)) == ["b", "c", "d"])
-        // d was last; c is followed by d still, under whatever place d has now.
+        // d was last, and c is still followed by d, under whatever place d has now.
         let d = predictor.apps.firstIndex { $0.app == "d" }!
         let c = predictor.apps.first { $0.app == "c" }!
         #expect(c.followers.map { Int($0.place) } == [d])

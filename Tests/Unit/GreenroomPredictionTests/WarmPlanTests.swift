@@ -19,7 +19,7 @@ import Testing
         WarmPlan(candidates, users: users, byteBudget: mebibytes << 20, onBattery: onBattery)
     }
 
-    /// 0.5 × 100 ms − 4 × 0.002 − 60 × 0.001 is 49.932; a change costs 60 × 0.005 beside.
+    /// 0.5 × 100 ms − 4 × 0.002 − 60 × 0.001 is 49.932. In addition, a change costs 60 × 0.005.
     @Test(
         arguments: [
             (false, 0.5, 49.932, 49.932), (false, 0, 49.932, 49.632),
@@ -79,8 +79,8 @@ import Testing
         #expect(plan(warm, mebibytes: 8, onBattery: true).isWarm("seldom", of: 1))
     }
 
-    /// Of two apps with 100 ms of work each, one that comes for a moment must be better by 1.1 ms of
-    /// expected time than one that is usually warm.
+    /// Two apps have 100 ms of work each. If one of them comes only for a moment, it must be better
+    /// by 1.1 ms of expected time than one that is usually warm.
     @Test(arguments: [(0.108, false), (0.115, true)])
     func `changes for a moment only for what is worth both works`(
         probability: Double, changes: Bool
@@ -196,7 +196,7 @@ import Testing
 
     // MARK: Properties
 
-    /// Against every subset, where nothing is warm and nothing costs.
+    /// Compares the plan with every subset, when nothing is warm and nothing costs anything.
     @Test func `is at least half as good as the best that could be chosen`() {
         var dice = Dice(state: 11)
         var (sum, best) = (0.0, 0.0)

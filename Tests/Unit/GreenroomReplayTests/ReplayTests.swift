@@ -11,8 +11,8 @@ import Testing
             byteCount: 1 << 20)
     }
 
-    /// Room for one app: three seconds after each launch its app is prepared anew, and used if it
-    /// comes next.
+    /// There is room for one app. Three seconds after each launch, its app is prepared anew, and it
+    /// is used if it comes next.
     @Test func `counts what a hand counts`() {
         let launches = [
             launch("a", at: 0), launch("a", at: 100), launch("b", at: 200), launch("b", at: 300),
@@ -23,8 +23,8 @@ import Testing
         #expect(outcome.hitCount == 2)
         #expect(outcome.savedMilliseconds == 80)
         #expect(outcome.savableMilliseconds == 200)
-        // The last launch has no plan any more. Four were prepared: two used, two dropped for
-        // another app.
+        // There is no plan any more after the last launch. Four instances were prepared: two were
+        // used, and two dropped for another app.
         #expect(outcome.prepareCount == 4)
         #expect(outcome.wasteCount == 2)
         #expect(outcome.cpuMilliseconds == 160)
@@ -38,7 +38,7 @@ import Testing
         #expect(Replay(launches, byteBudget: 1 << 20).run(.recent).hitCount == hits)
     }
 
-    /// What the last plan has is prepared again a second after a launch.
+    /// The apps of the last plan are prepared again a second after a launch.
     @Test(arguments: [(101, 1), (102, 2)] as [(Int64, Int)])
     func `does not wait for a plan to prepare again what was launched`(second: Int64, hits: Int) {
         let launches = [0, 100, second].map { launch("a", at: $0, saved: 500) }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// What the product promises, in small: seeds that nothing was tuned on.
+    /// Tests the product's promise in small, with seeds for which nothing was tuned.
     @Test func `the predictor saves more than every baseline`() {
         var report = Report(RuleName.baselines + [.predictor])
         for generator in Generator.all {
@@ -146,7 +146,7 @@ import Testing
         #expect(text.hasSuffix("least gain over the best plain rule in one history -10.0 %"))
     }
 
-    /// No one rule is the best on both.
+    /// No single rule is the best on both.
     @Test func `adds up the milliseconds of all histories`() {
         var report = Report([.recent, .frequent, .predictor])
         report.add(Self.outcomes([(.recent, 100), (.frequent, 50), (.predictor, 110)]), "a")
@@ -184,7 +184,7 @@ import Testing
     private static let launches = Generator.named("desktop")!.launches(seed: 1, days: 10)
     private static let replay = Replay(launches, budgetShare: 0.125)
 
-    /// Otherwise its row would say nothing.
+    /// Without a difference, the part's row in the report would say nothing.
     @Test(arguments: Ablation.all)
     func `changes what is warm`(ablation: Ablation) {
         #expect(Self.replay.run(.without(ablation)) != Self.replay.run(.predictor))
@@ -203,7 +203,7 @@ import Testing
         #expect(launches.allSatisfy { $0.byteCount >= 100_000 && $0.byteCount <= 32_000_000 })
     }
 
-    /// 68 % of sessions have one app.
+    /// Sessions with one app are 68 % of all sessions.
     @Test func `has as many short sessions as its figures say`() {
         let launches = Generator.named("independent")!.launches(seed: 1, days: 60)
         var (sessions, singles, length) = (0, 0, 1)
@@ -277,7 +277,7 @@ import Testing
         #expect(history.launches.map(\.time.seconds) == [3660, 3690, 3699])
         #expect(history.launches.map(\.app) == ["a.b", "b.c", "a.b"])
         #expect(history.launches.map(\.user) == [1000, 1000, 1001])
-        // Nothing is measured.
+        // No costs were measured.
         #expect(history.launches.allSatisfy { $0.savedMilliseconds == 50 })
         #expect(history.launches.allSatisfy { $0.byteCount == 16 << 20 })
         #expect(history.assumed == ["a.b", "b.c"] && history.byteBudget == nil)
@@ -295,8 +295,8 @@ import Testing
         #expect(history.launches.map(\.byteCount) == [4 << 20, 16 << 20, 16 << 20])
     }
 
-    /// Those that no plan learns from: the daemon's own, another user's, and returns to an app that
-    /// runs.
+    /// No plan learns from these launches: the daemon's own, another user's, and returns to a
+    /// running app.
     @Test(arguments: [
         #""caller":null,"kind":"cold""#, #""kind":"cold""#,
         #""caller":{"userId":0,"processId":1},"kind":"cold""#,

@@ -104,7 +104,7 @@ import Testing
         #expect(try supervisor.exit(of: 1) == .exited(0))
         try supervisor.emptied(1)
         try supervisor.connection.send(.release(instance: 1))
-        // Only the one in reserve is left.
+        // Only the cgroup in reserve is left.
         let end = ContinuousClock.now.advanced(by: .milliseconds(Int(deadline)))
         var names: [String] = []
         while names.count != 1 || !names[0].contains("-r"), ContinuousClock.now < end {

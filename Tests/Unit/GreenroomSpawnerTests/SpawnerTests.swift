@@ -42,7 +42,7 @@ import Testing
             specification.descriptors = [.init(input, at: 0)]
             let process = try supervisor.spawn(specification).process
             try feed.writeText("\n")
-            // Only POLLHUP, which comes when the process has been reaped.
+            // Waits for POLLHUP alone, which comes when the process has been reaped.
             var seen = [PollEntry(process.descriptor.rawValue, 0)]
             #expect(try PollEntry.wait(&seen, milliseconds: deadline) == 1)
             var told = [PollEntry(supervisor.connection.fileDescriptor, POLLIN)]
@@ -71,7 +71,7 @@ import Testing
         #expect(try !reading.waitUntilReadable(milliseconds: 0))
         try supervisor.connection.send(.kill(instance: 1))
         try supervisor.emptied(1)
-        // At its end no child holds the pipe's other side any more.
+        // After the instance's end, no child holds the pipe's other end.
         #expect(try reading.waitUntilReadable(milliseconds: deadline))
         #expect(try reading.readAll().isEmpty)
     }

@@ -36,7 +36,7 @@ import Testing
                 #expect(last.exit?.reason == .known(.exitedSelf) && last.exit?.status == 3)
                 #expect(last.ranUSec != nil)
 
-                // An instance that nobody launched has none.
+                // An instance that nobody launched has no account.
                 let count = noted.count
                 ground.core.handle(
                     .appInstalled(AppDescription(identifier: AppIdentifier("a.c"))))

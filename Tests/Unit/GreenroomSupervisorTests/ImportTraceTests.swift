@@ -212,7 +212,7 @@ import Testing
         var parts = 1
         while trace?.readSome() == true { parts += 1 }
         #expect(parts > 3)
-        // Every name that is refused would repeat it.
+        // The finding for every refused name would repeat this text.
         let long = String(repeating: "x", count: 5000)
         #expect(Self.read("begin\ta\nreads\t\(long)\nend\ta\t1\ndone\n") == nil)
         let lines = repeatElement("needs\ta\n", count: 16 << 10)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GreenroomSupervisor
 
-/// Whose recorded imports are inspected next.
+/// Decides which app's recorded imports are inspected next.
 @Suite struct `The queue of inspections` {
     private static func candidate(_ app: String) -> InspectionQueue.Candidate {
         .init(app: AppIdentifier(app), environmentKey: EnvironmentKey(0))
