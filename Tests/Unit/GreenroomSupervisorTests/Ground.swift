@@ -7,6 +7,7 @@ import GreenroomManifest
 @testable import GreenroomSupervisor
 import Systemd
 import TestSupport
+import Testing
 
 // The parts on which a room stands when it is tested alone: the rooms below it, and the kernel. A
 // process has one event loop, whose thread is the first one that asks for it. So each test that
@@ -183,6 +184,48 @@ func messages(on channel: UnixSocket) throws -> [DaemonMessage] {
                 descriptorCount: message.descriptors.count))
     }
     return all
+}
+
+/// Does one thing after another, each as soon as the fact that the former one leads to is true. A
+/// process can run its loop once, so this is done once in a test.
+@LoopActor
+final class Steps {
+    private var steps: [(act: () throws -> Void, fact: () -> Bool)] = []
+    private var look: RepeatedLook?
+    private var failure: (any Error)?
+    private var count = 0
+
+    func add(_ act: @escaping () throws -> Void, until fact: @escaping () -> Bool) {
+        steps.append((act, fact))
+    }
+
+    /// Runs the loop until the last fact is true.
+    func run() throws {
+        let begin = try LoopActor.deferred { [unowned self] in next() }
+        let limit = try LoopActor.timer(after: .seconds(30)) { [unowned self] in
+            failure = TestError("what step \(count) leads to does not come about")
+        }
+        #expect(LoopActor.shared.loop.run() == 0)
+        withExtendedLifetime((begin, limit)) {}
+        if let failure { throw failure }
+    }
+
+    private func next() {
+        guard failure == nil, !steps.isEmpty else { return LoopActor.shared.loop.exit(0) }
+        let step = steps.removeFirst()
+        count += 1
+        do { try step.act() } catch { failure = error }
+        // The loop hears of what was done before it looks.
+        var isFirst = true
+        let look = RepeatedLook { [unowned self] in
+            defer { isFirst = false }
+            return failure != nil || !isFirst && step.fact()
+        } then: { [unowned self] in
+            next()
+        }
+        self.look = look
+        look.look()
+    }
 }
 
 /// Runs the body in a separate process, on the thread of its loop.
