@@ -108,7 +108,7 @@ RELEASE = -c release --static-swift-stdlib -Xswiftc -Xfrontend -Xswiftc -functio
 DAEMON := .build/out/daemon
 STATIC := .build/out/static
 PROGRAMS := $(DAEMON)/release/greenroomd $(STATIC)/release/greenroom-spawner $(STATIC)/release/greenroomctl
-# Programs linked with the C library's shared form, in the order of greenroomd.
+# Programs that are linked with the shared C library, with their functions in the order of greenroomd's list.
 link_dynamically = for product in $(1); do \
     $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$product; done
 # SwiftPM does not know that a list is an input.
@@ -239,9 +239,9 @@ COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_gree
 # Links to the same scripts, for shells that look for one by the program's name.
 COMPLETION_LINKS := bash-completion/completions/greenroom-run fish/vendor_completions.d/greenroom-run.fish
 UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom-spawner.service greenroom.slice
-# Units only of the system's daemon.
+# Units that only the system's daemon has.
 METRICS_UNITS := greenroom-metrics.socket greenroom-metrics@.service
-# Units only of users' sessions.
+# Units that only users' sessions have.
 SESSION_UNITS := greenroom-foreground.service greenroom-launchscreen.service
 BUS_SERVICE := io.greenroom.Foreground.service
 KWIN_SCRIPT := $(addprefix greenroom-foreground/,metadata.json contents/code/main.js)
@@ -263,8 +263,8 @@ INSTALLED_PROGRAMS := $(PRODUCT)/greenroomd \
     $(addprefix $(PRODUCT)/greenroom-,spawner bus foreground launchscreen history conformance)
 INSTALLED_LIBRARIES := $(addprefix $(PRODUCT)/libgreenroom-,prewarm.so withhold.so)
 INSTALLED := $(INSTALLED_COMMANDS) $(INSTALLED_PROGRAMS) $(INSTALLED_LIBRARIES)
-# Installs what a pipe has, with a mode that does not depend on the umask.
-# Some versions of install (uutils) refuse to replace a file by what a pipe has.
+# Installs what comes from a pipe, with a mode that does not depend on the umask.
+# Some versions of install (uutils) refuse to replace a file by what comes from a pipe.
 written := sh -c 'rm -f "$$0" && install -m 644 /dev/stdin "$$0"'
 # Programs that are already built are installed without building.
 install: one-word $(if $(filter-out $(wildcard $(INSTALLED)),$(INSTALLED)),samples) units
