@@ -15,7 +15,7 @@ public struct AppFolders: Sendable {
     /// The folders that another user could change.
     public private(set) var refused: [(path: String, objection: PathOwners.Objection)] = []
 
-    /// The folders that contain a file of the name, as indexes into `paths`.
+    /// For each file name, the folders that contain it, as indexes into `paths`.
     private var places: [String: [Int]] = [:]
     /// The same for folders of drop-ins, and for folders of enabled apps.
     private var dropInPlaces: [String: [Int]] = [:]

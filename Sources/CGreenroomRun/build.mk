@@ -1,5 +1,5 @@
 # greenroom-run: Embedded Swift without a C library, because an app waits for its start
-# (Decisions, "The small client"). SwiftPM has one mode for all targets, so the sources that it shares
+# (Decisions, "Client and manual"). SwiftPM has one mode for all targets, so the sources that it shares
 # with greenroomctl are compiled here a second time. Include this file from the Makefile.
 
 RUN := .build/run/greenroom-run

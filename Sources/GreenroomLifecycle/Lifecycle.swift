@@ -39,8 +39,8 @@ public struct Lifecycle: Hashable, Sendable {
     var lastReclaim: Instant?
     var conditions = Conditions()
     public internal(set) var isShuttingDown = false
-    /// Bytes held by, and set aside for, prewarmed instances; at most the policy's budget. Those of
-    /// instances held at a window, which have a budget of their own, are counted apart.
+    /// Bytes held by, and set aside for, prewarmed instances; at most the policy's budget.
+    /// Instances held at a window have a budget of their own and are counted apart.
     public internal(set) var prewarmedBytes: UInt64 = 0
     public internal(set) var heldBytes: UInt64 = 0
     /// The number of instances that have not ended.

@@ -65,7 +65,7 @@ public struct Vouching: Hashable, Sendable {
     /// Limits on what the daemon keeps, and hands to an interpreter in one variable.
     public enum Limit {
         public static let lines = 256
-        /// In bytes, of all lines.
+        /// How many bytes all lines may have together.
         public static let bytes = 16 << 10
     }
 

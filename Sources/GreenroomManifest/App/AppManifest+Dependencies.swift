@@ -45,7 +45,7 @@ private struct CircleSearch {
     private let known: Set<String>
     private var marks: [String: Mark] = [:]
     private var way: [String] = []
-    /// The circles, by each app in them. Each begins with that app.
+    /// For each app that is in a circle, this circle, beginning with the app.
     private(set) var circles: [String: [String]] = [:]
 
     init(_ manifests: [AppManifest], _ others: [(identifier: String, next: [String])]) {

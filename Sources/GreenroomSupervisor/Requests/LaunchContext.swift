@@ -17,7 +17,8 @@ struct LaunchContext {
     /// The names of the variables in which the launch's environment differs from that of every
     /// paused instance; empty if one has the same.
     var differingVariables: [String] = []
-    /// Why no instance that is held at its first window can take it; nil if one can.
+    /// Why no instance that is held at its first window can take what the launch brings; nil if one
+    /// can.
     var reasonNotToHold: ColdReason?
     /// The key of instances that were paused before imports were learned; nil if none of them can
     /// serve the launch.

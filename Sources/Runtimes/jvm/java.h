@@ -1,4 +1,4 @@
-/// The declarations that the agent's parts share: the JVM's functions, and calls of Java's.
+/// The declarations that the agent's parts share: the JVM's functions, and calls of Java methods.
 #ifndef GREENROOM_RUNTIME_JVM_JAVA_H
 #define GREENROOM_RUNTIME_JVM_JAVA_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 extern jvmti_environment *tool;
-/// The JVM's own functions: the agent's replace some of them.
+/// The JVM's own functions. The agent replaces some of them.
 extern struct jni_functions *original;
 
 /// Ends the process, because a process that was not prepared as the daemon prepares it must run
@@ -28,7 +28,7 @@ object call(jni_environment *, object holder, const char *name, const char *sign
 /// The value of a field; null if there is no such field.
 object field(jni_environment *, object holder, const char *name, const char *signature);
 
-/// A copy of a string of Java's, which the caller frees; null for null.
+/// A copy of a Java string, which the caller frees; null for null.
 char *text_of(jni_environment *, object text);
 
 object system_loader(jni_environment *);

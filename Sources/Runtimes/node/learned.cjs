@@ -222,7 +222,7 @@ module.exports = class Learned {
 
   // Returns the module. If this returns nothing, Node loads the module.
   #ask(group, file) {
-    // If a group asks for a module of another, the two have that in common.
+    // If a group asks for a module of another group, the two have this module in common.
     if (!this.#isLoaded) this.#giveUp(`${file} is loaded by others, too`);
     let parent;
     try {
@@ -270,7 +270,7 @@ module.exports = class Learned {
 
   // Node also remembers which file a request for a folder means, until it finds no module of that file.
   #forgetFiles({ requests }) {
-    if (Object.isFrozen(Module)) return; // Node itself can be told nothing else then
+    if (Object.isFrozen(Module)) return; // its functions cannot be replaced then
     const plain = ['_cache', '_resolveFilename'].map((key) => [key, Object.getOwnPropertyDescriptor(Module, key)]);
     Object.defineProperty(Module, '_cache', { configurable: true, value: {} });
     Object.defineProperty(Module, '_resolveFilename', { configurable: true, value: () => { throw undefined; } });

@@ -13,7 +13,7 @@ import sys
 import types
 import _weakref
 
-# How far from a global, and how many objects of it, are compared.
+# Objects up to this many steps from a global are compared, and at most this many for each global.
 DEPTH_LIMIT, SIZE_LIMIT = 8, 5000
 
 # Compared by their value. A number that is stored again is no change.

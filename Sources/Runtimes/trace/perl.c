@@ -1,5 +1,6 @@
 /// The function of perl/inspect.pl, which DynaLoader installs as a subroutine. Perl reads variables
-/// without getenv(3), so it needs this function; `library/perl.c` says how Perl calls it.
+/// without getenv(3), so its inspection needs this function. `library/perl.c` says how Perl calls
+/// it.
 #include "trace.h"
 
 #include <stddef.h>

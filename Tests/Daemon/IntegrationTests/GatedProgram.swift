@@ -2,8 +2,8 @@ import Glibc
 import GreenroomLinux
 import TestSupport
 
-/// A program with a library that begins with two threads and waits at a gate, a FIFO, until it is
-/// opened. The program itself waits for ever.
+/// A program with a library that begins with two threads and waits at a gate, a FIFO, until the
+/// gate is opened. The program itself waits for ever.
 final class GatedProgram {
     private let folder: TemporaryDirectory
     private var opening: FileDescriptor?
@@ -35,7 +35,7 @@ final class GatedProgram {
         mkfifo(gate, 0o600)
     }
 
-    /// The line of a manifest without which the program has no gate.
+    /// The line of a manifest that tells the program its gate.
     var environment: String { "Environment=GATE=\(gate)" }
 
     /// Lets one process pass that waits at the gate or comes to it.

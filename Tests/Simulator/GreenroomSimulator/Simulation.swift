@@ -58,7 +58,7 @@ struct Simulation: Sendable {
         self.core = Lifecycle(policy: policy, seed: seed)
     }
 
-    /// Sometimes nothing may be held, sometimes hardly one program.
+    /// A budget for held programs; sometimes none, sometimes hardly enough for one program.
     static func windowByteBudget(_ dice: inout Dice) -> UInt64 {
         dice.percent(5) ? 0 : UInt64(2 + dice.below(14)) * (16 << 20)
     }

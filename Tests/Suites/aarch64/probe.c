@@ -1,4 +1,4 @@
-/* Prints what a program sees in main of its start; with an argument, does one thing instead. */
+/* Prints what main can see of the program's start. With an argument, does what that says instead. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

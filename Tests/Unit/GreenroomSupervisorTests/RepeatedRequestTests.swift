@@ -8,7 +8,7 @@ import Testing
     @Test func `a request that the former supervisor had read is lost, one in the channel is not`()
     {
         var requests = RepeatedRequests()
-        // 5 had been read; 6 and 7 were in the channel.
+        // The former supervisor had read request 5; 6 and 7 were still in the channel.
         for cookie: UInt64 in [6, 7] {
             #expect(requests.progress(of: cookie, canRepeat: false) == .new)
         }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GreenroomSupervisor
 
-/// Interpreters by their names, their options, and the variables that they read when they boot.
+/// Which interpreter a name means, its options, and the variables that it reads when it boots.
 @Suite struct RuntimeTests {
     private static let names: [(String, Runtime?)] = [
         ("/usr/bin/python3", .python), ("/usr/bin/python3.11", .python),
