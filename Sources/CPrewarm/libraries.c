@@ -59,7 +59,7 @@ static bool open_one(const char *path, uint64_t index, open_function open, error
         announce(index, GR_OPENING_FAILED);
     }
     are_harmful = next_descriptor() != descriptor || symbols_reach_executable(last);
-    // The pause reports threads.
+    // Threads do no harm, because the pause reports them. But no further library is opened.
     return !are_harmful && !has_started_threads(threads);
 }
 

@@ -3,9 +3,9 @@
 //   relay COUNT      prints per launch, in ns after the request was written: main's first
 //                    instruction, and the answer at the client
 //   relay burst COUNT [wait]
-//                    all of them at once, with as many under way as Greenroom is sent over as many
-//                    connections: prints the latest first instruction alone. With "wait" none ends
-//                    before all are in main
+//                    COUNT launches at once, with as many requests under way as the benchmark has
+//                    connections to Greenroom: prints only the latest first instruction. With
+//                    "wait" none ends before all are in main
 #include "bench.h"
 
 #include <linux/prctl.h>

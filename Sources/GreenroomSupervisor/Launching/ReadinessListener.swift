@@ -21,7 +21,7 @@ final class ReadinessListener {
     /// For each user, the latest processes that said READY=1 and belong to no instance that is known.
     private var early: [UInt32: [pid_t]] = [:]
     private static let earlyLimit = 32
-    /// In bytes; sd_notify(3) sends less.
+    /// The longest message in bytes; sd_notify(3) sends less.
     private static let messageLimit = 4096
 
     /// - Parameter directory: the directory of the sockets.

@@ -135,7 +135,7 @@ import Testing
         }
         _ = try bench.daemon.client().launch(Self.slow)
         try bench.awaitPixel(10, 10, is: Self.color)
-        // Sent to a window, it is made up (SendEvent).
+        // A click that is sent to a window is a synthetic one (SendEvent).
         try click("search", "--name", Self.screenName, "click", "--window", "%1", "1")
         // The server has sent the click before it answers this, and has woken the reader.
         _ = try bench.screen.windows()

@@ -5,7 +5,8 @@ extension Checker {
     /// No prewarm goes deeper than the description says, or as deep as one that has failed in the
     /// same environment (in any environment, if the failure is on record). Libraries are opened
     /// only after they have been seen, with the same environment. (A new supervisor has forgotten
-    /// them.) Only for users with an active session is a program held, and whenever there is room.
+    /// them.) A program is held only for a user with an active session, and then whenever there is
+    /// room.
     mutating func checkDepth(
         _ depth: PrewarmDepth, of app: AppIdentifier, _ key: EnvironmentKey
     ) throws(Violation) {

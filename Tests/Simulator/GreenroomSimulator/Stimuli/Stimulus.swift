@@ -40,7 +40,7 @@ enum Stimulus: Sendable {
     /// A client or the app itself asks for a scene.
     case scene(app: Int, wish: Int, session: Int)
     case lock(user: Int, Bool)
-    /// A shell says that an instance has the foreground, all of an app's, or none.
+    /// A shell says that an instance, or all instances of an app, or none has the foreground.
     case reportForeground(shell: Int, instance: Int?, byApp: Bool)
     case loseShell(Int)
     case changeTime

@@ -1,5 +1,6 @@
-/* What the paused process does with what the daemon's end of its channel sends: the shim's own C, with a kernel
- * made up here. Its system calls come to `system_call` (see Tests/Suites/fuzz/build), and the input says what arrives. */
+/* Fuzzes how a paused process handles what the daemon's end of its channel sends. This runs the shim's own C with a
+ * simulated kernel: its system calls come to `system_call` (see Tests/Suites/fuzz/build), and the input says what
+ * arrives. */
 #include "arguments.h"
 #include "channel.h"
 #include "pause.h"
