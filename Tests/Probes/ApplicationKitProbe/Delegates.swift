@@ -214,7 +214,7 @@ final class Neither: Talkative {}
     ]
 }
 
-/// Its methods nearly match some of the protocol's.
+/// A delegate with methods that nearly match some of the protocol's.
 final class NearMiss: ApplicationDelegate {
     func application(
         _ application: Application, didFinishLaunchingWithOptions launchOptions: [String: String]?

@@ -4,7 +4,8 @@ import GreenroomSpawner
 import TestSupport
 import Testing
 
-/// What a killed spawner had begun to start ends with it, or with the next one at the latest.
+/// A process that a killed spawner had begun to start ends with the spawner, or at the
+/// latest when the next one begins.
 @Suite struct KilledSpawnerTests {
     private static let modes = [[], ["--no-cgroups"]] as [[String]]
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GreenroomSupervisor
 
-/// What numbers stand for that another program knows only as numbers.
+/// The meaning of numbers that another program knows only as numbers.
 @Suite struct `A number that travels` {
     @Test func `to the spawner tells an instance from other processes`() {
         let known: [(UInt64, SpawnNumber)] = [
