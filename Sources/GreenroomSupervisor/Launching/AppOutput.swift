@@ -12,6 +12,7 @@ internal import Systemd
 final class AppOutput: InstanceFiles {
     private let core: Core
     private let catalog: AppCatalog
+    private let instances: InstanceTable
     private let directory: String
     private let hasJournal: Bool
     private let standardError: FileDescriptor?
@@ -31,6 +32,7 @@ final class AppOutput: InstanceFiles {
     ) {
         self.core = core
         self.catalog = catalog
+        self.instances = instances
         self.directory = directory
         self.hasJournal = hasJournal
         self.calls = calls
@@ -129,10 +131,19 @@ final class AppOutput: InstanceFiles {
             onEnd: { [unowned self] in pipes[instance] = nil })
     }
 
+    /// A cold launch is known now. Its program may have printed something before the spawner's
+    /// report of it arrived.
+    func hearEarly(_ instance: Instance) {
+        guard pipes[instance.identifier]?.hasOutput == true else { return }
+        printed(instance.identifier, instance.app)
+    }
+
     /// The first output makes a launched instance ready. What a constructor wrote before the pause
-    /// does not count: the launch comes later.
+    /// does not count: the launch comes later. While the process is not known, no answer to the
+    /// launch could name it.
     private func printed(_ instance: InstanceIdentifier, _ app: AppIdentifier) {
-        guard core.lifecycle.instance(instance)?.state == .launching,
+        guard instances[instance] != nil,
+            core.lifecycle.instance(instance)?.state == .launching,
             catalog[app]?.readyCondition == .firstOutput
         else { return }
         core.handle(.becameReady(instance))

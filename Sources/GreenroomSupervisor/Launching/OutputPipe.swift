@@ -35,7 +35,7 @@ final class OutputPipe {
     private var pause: EventSource?
 
     /// Whether something was printed since the pipe was made, or since it was opened again.
-    private var hasOutput = false
+    private(set) var hasOutput = false
 
     /// - Parameters:
     ///   - reading: nil if a former supervisor made the pipe, which is opened now.

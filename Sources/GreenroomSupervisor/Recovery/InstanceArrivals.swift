@@ -23,6 +23,7 @@ struct InstanceArrivals {
         appLaunches.send(to: instance)
         core.handle(.spawned(instance.identifier))
         ready.look(at: instance)
+        output.hearEarly(instance)
     }
 
     /// Takes over an instance of the former supervisor: its output, its messages and its state.

@@ -106,6 +106,48 @@ extension Ground {
 }
 
 @Suite struct `The first output of a program` {
+    private static let manifest = """
+        [App]
+        Exec=/bin/true
+        ReadyOn=first-output
+        [Prewarm]
+        When=never
+        """
+
+    @Test func `makes its instance ready only when its process is known`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let ground = try Ground()
+                let (app, instance) = try ground.launch(Self.manifest, isKnown: false)
+                let catalog = AppCatalog()
+                _ = catalog.replace(with: [app], former: [])
+                let calls = try DetachedCalls()
+                let output = AppOutput(
+                    core: ground.core, catalog: catalog, instances: ground.instances,
+                    directory: ground.folder.path + "/output", hasJournal: false, calls: calls,
+                    disposer: try Disposer(), log: ground.log)
+                let stream = try #require(output.stream(for: app, instance: instance))
+                let steps = Steps()
+                steps.add {
+                    #expect(write(stream.rawValue, "early\n", 6) == 6)
+                } until: {
+                    // What was printed has been heard: it is passed on.
+                    var byteCount: CInt = 0
+                    return ioctl(stream.rawValue, UInt(FIONREAD), &byteCount) == 0 && byteCount == 0
+                }
+                steps.add {
+                    #expect(!ground.isReady(instance))
+                    _ = try ground.begin("a.b", as: instance)
+                    output.hearEarly(ground.instances[instance]!)
+                } until: {
+                    ground.isReady(instance)
+                }
+                try steps.run()
+                #expect(calls.end())
+            }
+        }
+    }
+
     @Test func `makes its instance ready, and is passed on, by the next supervisor, too`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
@@ -113,14 +155,7 @@ extension Ground {
                 // The output goes to the daemon's own standard error.
                 let log = try ground.folder.write("", to: "log")
                 dup2(open(log, O_WRONLY | O_APPEND), 2)
-                let (app, instance) = try ground.launch(
-                    """
-                    [App]
-                    Exec=/bin/true
-                    ReadyOn=first-output
-                    [Prewarm]
-                    When=never
-                    """)
+                let (app, instance) = try ground.launch(Self.manifest)
                 let catalog = AppCatalog()
                 _ = catalog.replace(with: [app], former: [])
                 let calls = try DetachedCalls()
