@@ -144,3 +144,46 @@ extension Start<StartStage.Adopted> {
             rooms: rooms, listener: listener, sources: sources, disposal: disposal, lock: lock)
     }
 }
+
+/// The last stage of a start: clients are served, and signals are heard.
+@LoopActor
+final class Serving {
+    private let rooms: Rooms
+    private var listener: ControlListener?
+    private let sources: [EventSource]
+    private let disposal: Disposal
+    private let lock: FileDescriptor
+
+    fileprivate init(
+        rooms: Rooms, listener: ControlListener, sources: [EventSource], disposal: Disposal,
+        lock: FileDescriptor
+    ) {
+        self.rooms = rooms
+        self.listener = listener
+        self.sources = sources
+        self.disposal = disposal
+        self.lock = lock
+    }
+
+    func run() -> Int32 {
+        let shared = rooms.shared
+        do throws(SystemdError) { try LoopActor.shared.loop.setWatchdog(true) } catch {
+            shared.log.failed("setting up the watchdog", error)
+        }
+        Notify.ready(status: shared.reporter.statusText)
+        rooms.machine.events.connect()
+        // The start runs much code that is never needed again: half of what is resident.
+        OwnMemory.dropText()
+        defer {
+            rooms.unwritten.write()
+            rooms.history.history.end()
+            shared.events.flush()
+            // Before the lock is released: the next daemon to take it must find nobody at the
+            // sockets.
+            listener = nil
+            rooms.recovery.reconnection.leave()
+            if shared.calls.end() { disposal.disposer.leave() }
+        }
+        return LoopActor.shared.loop.run()
+    }
+}
