@@ -16,7 +16,8 @@
 /// 7. *Prewarming* (`Prewarming`): last, and only if nothing above prevents it.
 ///
 /// **Effects** of one event: first all saves, so that the runtime state is true before anything is
-/// done; then the others in the order in which they were decided. Refilling the pools comes last.
+/// done; then the others in the order in which they were decided. What `handle` reviews after every
+/// event comes last: the pools are refilled, sockets are watched, frozen apps are paged out.
 public struct Lifecycle: Hashable, Sendable {
     /// At most this many further launches of an instance are remembered: more than a person starts
     /// while one client reconnects.

@@ -18,6 +18,10 @@ public struct FileEvent: Hashable, Sendable {
 /// An inotify queue. Its descriptor is readable when there are events.
 public final class Inotify: Sendable {
     public let descriptor: FileDescriptor
+    /// Changes of a file's content, identity or mode (inotify(7)). A file that is replaced by
+    /// rename(2) loses a link, which gives IN_ATTRIB.
+    public static let fileChanges = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
+
     /// Room for several events. An event with the longest name has 16 + 256 bytes.
     private static let bufferByteCount = 4096
 

@@ -1,7 +1,7 @@
 internal import Systemd
 
-/// The rooms of a running daemon, each made with those below it. Nothing has been started yet, and
-/// no effect is performed: that begins with `Start`.
+/// The rooms of a running daemon, each made with those below it. The spawner is in use already;
+/// effects are performed from the first step of `Start`.
 @LoopActor
 final class Rooms {
     let shared: SharedRooms

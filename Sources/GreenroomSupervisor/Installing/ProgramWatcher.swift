@@ -10,9 +10,6 @@ internal import Systemd
 /// before requests. So whoever replaces a program and then launches it gets the new one.
 @LoopActor
 final class ProgramWatcher {
-    /// Changes of content, identity or mode (inotify(7)). A file that is replaced by rename(2)
-    /// loses a link, which gives IN_ATTRIB.
-    private static let changes = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
     /// The name may lead to another file than before.
     private static let replacements = UInt32(IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
     /// A file appears under a name.
@@ -44,7 +41,7 @@ final class ProgramWatcher {
             dropIfUnused(watch)
         }
         for file in files where watchOfFile[file] == nil {
-            guard let watch = try? inotify.watch(foreign: file, for: Self.changes) else { continue }
+            guard let watch = try? inotify.watch(foreign: file, for: Inotify.fileChanges) else { continue }
             watchOfFile[file] = watch
             filesOfWatch[watch, default: []].append(file)
         }

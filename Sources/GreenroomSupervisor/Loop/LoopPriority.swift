@@ -2,8 +2,8 @@
 /// first (sd_event_source_set_priority(3)). All sources that are not named here have 0: clients,
 /// instances, timers and signals.
 enum LoopPriority {
-    /// Changes of apps' programs. The app is made again before the next source is handled, which
-    /// tells of its paused instances.
+    /// Changes of apps' programs. The manifests begin to be read again before the next source is
+    /// handled, which tells of the paused instances.
     static let changedPrograms: Int64 = -11
     /// Changes of programs and libraries, so that no instance that was paused with an older file is
     /// used.

@@ -9,10 +9,6 @@ internal import Systemd
 /// before requests. So whoever replaces a library and then launches a program gets the new one.
 @LoopActor
 final class StalenessWatcher {
-    /// Changes of content, identity or mode (inotify(7)). A file that is replaced by rename(2)
-    /// loses a link, which gives IN_ATTRIB.
-    private static let changes = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
-
     private let inotify: Inotify
     private var source: EventSource?
     private var instancesOfWatch: [CInt: Set<InstanceIdentifier>] = [:]
@@ -45,7 +41,7 @@ final class StalenessWatcher {
     /// Watches a file and then looks at it. The call must be made by another process
     /// (``DetachedCalls``), because the instance chose the path.
     func look(at path: String) -> DetachedJob.Call {
-        .look(path, watchedBy: inotify, for: Self.changes)
+        .look(path, watchedBy: inotify, for: Inotify.fileChanges)
     }
 
     /// Calls of ``look(at:)`` are under way until ``gotWatches(_:for:)``. Changes that happen in
