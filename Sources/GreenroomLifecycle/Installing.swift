@@ -80,6 +80,7 @@ extension Lifecycle {
         for id in members.dropFirst(max(1, description.prewarmCount)) {
             end(id, .poolTrimmed, gently: false)
         }
+        limitAges(of: app)
     }
 
     private mutating func reviseSuspension(_ description: AppDescription) {

@@ -5,6 +5,16 @@
 //
 //   in the plan, its user has a session → its pool is kept
 //   no longer in the plan               → what is paused is ended, unless a client asked for it
+//
+// An instance that the plan alone keeps does not become too old by itself. Otherwise each would be
+// prepared again every ten minutes while nobody is there. When it reaches its age limit,
+//
+//   the manifest sets the limit         → it ends, as do those that a client asked for
+//   nothing of the program runs         → it stays, and has no limit any more: the files that it was
+//                                         made from are watched, and launches compare the rest
+//   it is held at its window            → it stays for as long again, unless somebody has used the
+//                                         machine since it paused: then what the program has read
+//                                         by itself may have changed
 
 /// What the planner must know about an app.
 public struct PlannableApp: Hashable, Sendable {
@@ -30,10 +40,54 @@ extension Lifecycle {
         for app in went.sorted() {
             guard let entry = directory[app], entry.description?.prewarmOccasion == .auto,
                 warmCount(of: app) == 0
-            else { continue }
+            else {
+                if directory[app] != nil { limitAges(of: app) }
+                continue
+            }
             for id in entry.pool + entry.filling { end(id, .poolTrimmed, gently: false) }
         }
         for app in came.sorted() where directory[app] != nil { wantRefill(of: app) }
+    }
+
+    /// Whether the instance stays although it has reached its age limit.
+    func outlivesLimit(_ record: InstanceRecord) -> Bool {
+        isKeptByPlanAlone(record)
+            && (record.depth != .window || schedule.lastUse < record.since)
+    }
+
+    /// The app's instances with its latest environment, while the app is in the plan, no client
+    /// asked for them and its manifest sets no limit.
+    private func isKeptByPlanAlone(_ record: InstanceRecord) -> Bool {
+        guard let entry = directory[record.app], let description = entry.description else {
+            return false
+        }
+        return description.prewarmOccasion == .auto && description.prewarmTimeToLive == nil
+            && entry.isEligible && isPlanned(description.value) && !entry.record.isPoolWanted
+            && !isSpare(record)
+    }
+
+    mutating func outliveLimit(_ id: InstanceIdentifier) {
+        let record = self[id].record
+        let next = record.depth == .window ? ageLimit(timeToLive(of: record.app)) : nil
+        update(id) { $0.deadline = next }
+    }
+
+    /// What the plan alone kept may have another reason to be kept now, and so a limit again.
+    mutating func limitAges(of app: AppIdentifier) {
+        for id in self[app].pool
+        where self[id].record.deadline == nil && !isKeptByPlanAlone(self[id].record) {
+            let limit = ageLimit(timeToLive(of: app))
+            update(id) { $0.deadline = limit }
+        }
+    }
+
+    /// A paused instance without an age limit that the plan does not keep. There should be none.
+    var ageFault: String? {
+        guard !isRestoring else { return nil }
+        let ageless = table.values.map(\.record).first {
+            $0.state == .prewarmed && $0.deadline == nil && !isKeptByPlanAlone($0)
+        }
+        return ageless.map { "\($0.instance) has no age limit" }
     }
 
     func isPlanned(_ description: AppDescription) -> Bool {

@@ -32,6 +32,7 @@ extension Lifecycle {
                 end(id, .poolTrimmed, gently: false)
             }
         }
+        limitAges(of: app)
     }
 
     /// At most this many former environments of an app have a paused instance.
@@ -151,7 +152,7 @@ extension Lifecycle {
         }.map(\.instance)
     }
 
-    private func isSpare(_ record: InstanceRecord) -> Bool {
+    func isSpare(_ record: InstanceRecord) -> Bool {
         record.environmentKey != directory[record.app]?.poolKey || isBooted(record)
     }
 

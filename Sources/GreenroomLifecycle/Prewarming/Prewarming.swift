@@ -15,7 +15,10 @@ extension Lifecycle {
         }
         guard entry.isEligible else { return refuse(request, .ineligible(app)) }
         if let refusal = fillRefusal(app) { return refuse(request, refusal) }
-        if !self[app].record.isPoolWanted { updateApp(app) { $0.isPoolWanted = true } }
+        if !self[app].record.isPoolWanted {
+            updateApp(app) { $0.isPoolWanted = true }
+            limitAges(of: app)
+        }
         setPoolKey(key, of: app, isWanted: true)
         let total = latestMembers(of: app).count
         let wanted = max(1, keptCount(of: app))
@@ -67,12 +70,7 @@ extension Lifecycle {
             // wait out the pause after a reclaim.
             if $0.prewarmRetryAt.map({ $0 <= now }) ?? true { $0.isReclaimed = false }
         }
-        let timeToLive =
-            self[app].description?.prewarmTimeToLive ?? policy.prewarmTimeToLive
-        // Kept for at least a second, so that no manifest makes the pool fill and empty all the
-        // time.
-        let kept = jitter.spread(max(.seconds(1), pausedLifetime(of: app, timeToLive)))
-        move(id, to: .prewarmed, deadline: now.advanced(by: kept))
+        move(id, to: .prewarmed, deadline: ageLimit(pausedLifetime(of: app, timeToLive(of: app))))
         self[app].poolStaleness = nil
         self[app].prewarmTime = instance.record.since.duration(to: now)
         let claim = removeClaim(of: id)
@@ -122,6 +120,16 @@ extension Lifecycle {
         end(id, .prewarmFailed, gently: false)
     }
 
+    func timeToLive(of app: AppIdentifier) -> Duration {
+        self[app].description?.prewarmTimeToLive ?? policy.prewarmTimeToLive
+    }
+
+    /// When an instance that may be kept for this long from now on is too old. It is kept for at
+    /// least a second, so that no manifest makes the pool fill and empty all the time.
+    mutating func ageLimit(_ timeToLive: Duration) -> Instant {
+        now.advanced(by: jitter.spread(max(.seconds(1), timeToLive)))
+    }
+
     /// Whether a client's request for the pool is forgotten when an instance expires, because
     /// nobody has used the pool in all that time.
     func isGivenUpWhenExpired(_ app: AppIdentifier) -> Bool {
@@ -139,6 +147,7 @@ extension Lifecycle {
         }
         let isLatest = self[id].record.environmentKey == self[app].poolKey
         if isLatest, isGivenUpWhenExpired(app) { updateApp(app) { $0.isPoolWanted = false } }
+        if outlivesLimit(self[id].record) { return outliveLimit(id) }
         end(id, .prewarmExpired, gently: false)
     }
 }

@@ -98,6 +98,7 @@ extension Lifecycle {
         {
             return "the deadline of \(record.instance)"
         }
+        if let ageFault { return ageFault }
         for record in records where self[record.app].members.contains(record.instance) == false {
             return "\(record.instance) is not among its app's instances"
         }

@@ -113,6 +113,7 @@ extension Lifecycle {
         for app in directory.keys.sorted() where !self[app].isRemoved {
             if self[app].description == nil { appRemoved(app, isGone: true) }
         }
+        for app in directory.keys.sorted() { limitAges(of: app) }
         ended = ended.regrouped { user(of: self[$0].record.app) }
         for id in table.keys.sorted() {
             let record = self[id].record

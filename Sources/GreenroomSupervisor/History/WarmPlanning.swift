@@ -14,7 +14,7 @@ internal import Systemd
 ///     the foreground, the end of a sleep          who is there, after how long a rest
 ///     memory becomes short, or no longer is       what memory costs
 ///     manifests were read, the daemon begins      which apps there are
-///     a planned instance reaches its age limit    the hour, how long the user rests, the battery
+///     a planned instance ends for its age         the hour, how long the user rests, the battery
 ///
 /// No launch waits for a plan, and nothing wakes the daemon only to make one, except one that had to
 /// wait because the last had taken long.

@@ -98,12 +98,15 @@ import Varlink
 
     // MARK: Plans
 
-    private static func planned(_ lines: [String] = []) throws -> TestDaemon {
+    private static func planned(
+        _ lines: [String] = [], manifest: [String] = []
+    ) throws -> TestDaemon {
         var options = TestDaemon.Options()
         options.configuration = lines
         let program = try compileProbe("behave.c")
         return try TestDaemon(
-            [TestApp(app, exec: program, prewarm: 1, prewarmLines: ["When=auto"])], options)
+            [TestApp(app, exec: program, prewarm: 1, prewarmLines: ["When=auto"] + manifest)],
+            options)
     }
 
     @Test func `a launched app is kept warm, also by the next daemon`() throws {
@@ -295,7 +298,8 @@ import Varlink
     }
 
     @Test func `a plan decides whether an instance that is too old is replaced`() throws {
-        let daemon = try Self.planned(["PrewarmTimeToLiveSec=2"])
+        let daemon = try Self.planned(
+            ["PrewarmTimeToLiveSec=2"], manifest: ["TimeToLiveSec=2"])
         let client = try daemon.client()
         _ = try client.run(Self.app)
         _ = try Self.history(client)

@@ -14,6 +14,8 @@ public struct Tally: Sendable {
     /// although its user's session was no longer active.
     public internal(set) var unheldForBytes = 0
     public internal(set) var unwelcomeHeld = 0
+    /// How often the age of a paused instance without a limit was checked.
+    public internal(set) var ageless = 0
     /// Launches that were measured to find out how much a depth saves.
     public internal(set) var timings = 0
     /// Held programs that were launched by a call of their name on a bus.
@@ -50,6 +52,7 @@ public struct Tally: Sendable {
         windowPrewarms += other.windowPrewarms
         unheldForBytes += other.unheldForBytes
         unwelcomeHeld += other.unwelcomeHeld
+        ageless += other.ageless
         timings += other.timings
         calledLaunches += other.calledLaunches
         restarts += other.restarts
@@ -68,7 +71,7 @@ extension Tally: CustomStringConvertible {
             "cold because: \(Self.words(coldReasons))",
             "ends: \(Self.words(exits))", "demoted because: \(Self.words(demotions))",
             "held at windows: \(windowPrewarms), not for lack of room: \(unheldForBytes), steps for an "
-                + "absent user: \(unwelcomeHeld)",
+                + "absent user: \(unwelcomeHeld), without an age limit: \(ageless)",
             "scheduled work: \(runs) runs, \(Self.words(runOutcomes))",
             "supervisors killed: \(restarts); apps started again: \(appRestarts), given up: "
                 + "\(failures)",

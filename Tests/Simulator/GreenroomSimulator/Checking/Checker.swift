@@ -43,6 +43,8 @@ struct Checker: Sendable {
     var plan: Set<AppIdentifier> = []
     var wished: Set<AppIdentifier> = []
     var lull = LullBooks()
+    /// The paused instances that have no age limit.
+    private(set) var ageless: Set<InstanceIdentifier> = []
     var prewarmedBytes: UInt64 = 0
     var held = HeldBooks()
     var prewarmingCount = 0
@@ -140,6 +142,11 @@ struct Checker: Sendable {
         if record.state == .notRunning { endedCount += sign } else { liveCount += sign }
         guard record.state == .prewarming || record.state == .prewarmed else { return }
         if record.state == .prewarming { prewarmingCount += sign }
+        if sign < 0 {
+            ageless.remove(record.instance)
+        } else if record.state == .prewarmed, record.deadline == nil {
+            ageless.insert(record.instance)
+        }
         if record.depth == .window { return held.count(record, sign) }
         prewarmedBytes =
             sign > 0 ? prewarmedBytes + record.byteCount : prewarmedBytes - record.byteCount

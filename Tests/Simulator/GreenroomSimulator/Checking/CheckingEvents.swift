@@ -234,6 +234,7 @@ extension Checker {
         try checkTime(at: now)
         try checkAiring(at: now)
         try checkHeld(at: now)
+        try checkAges()
         try require(prewarmedBytes <= policy.prewarmByteBudget, "prewarmed memory over budget")
         try require(
             endedCount <= max(1, policy.rememberedExits), "more ends remembered than allowed")
@@ -242,6 +243,21 @@ extension Checker {
         }
         if frontsMayDiffer { try checkFronts() }
         frontsMayDiffer = false
+    }
+
+    /// Only what a plan keeps stays paused without a limit, and only if nothing of it runs.
+    private mutating func checkAges() throws(Violation) {
+        tally.ageless += ageless.count
+        for id in ageless {
+            let record = saved[id]!
+            guard let app = installed[record.app] else {
+                throw Violation("\(id) is paused without a limit, and its app is gone")
+            }
+            try require(
+                plan.contains(record.app) && app.prewarmOccasion == .auto
+                    && app.prewarmTimeToLive == nil && record.depth != .window,
+                "\(id) is paused without a limit")
+        }
     }
 
     private func checkTouched(
