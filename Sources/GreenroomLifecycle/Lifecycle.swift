@@ -120,10 +120,13 @@ public struct Lifecycle: Hashable, Sendable {
     public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
         self.now = max(now, self.now)
         decide(event)
-        serveLostClaims()
-        reviewAvailability()
-        reviewSchedule()
-        refill(looking: event.refillEffort)
+        repeat {
+            serveLostClaims()
+            reviewAvailability()
+            reviewSchedule()
+            // To make room, this may end a prewarm for which a launch waits.
+            refill(looking: event.refillEffort)
+        } while !lostClaims.isEmpty
         reviewSockets()
         pageOutFrozen()
         checkEvent(event)

@@ -87,6 +87,21 @@ import Testing
         #expect(stage.answers.isEmpty)
     }
 
+    /// The pools are trimmed at the end of an event, so the launch begins after that, and not with
+    /// the next event.
+    @Test func `is cold in the same turn in which the prewarm is trimmed`() throws {
+        var (stage, id) = try stage()
+        stage.wait(.milliseconds(50))
+        stage.launch()
+        // There is room for one instance, and one in another environment is wanted.
+        var policy = stage.core.policy
+        policy.prewarmByteBudget = 1
+        stage.send(.policyChanged(policy))
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, EnvironmentKey(8))))
+        #expect(stage.core.instance(id)?.endReason == .poolTrimmed)
+        #expect(spawned(stage.effects).count == 1)
+    }
+
     @Test func `of an app that runs once is joined by others; of another app, the next is cold`()
         throws
     {
