@@ -42,6 +42,11 @@ struct History: Verb {
     @Flag(help: "Keep them again.")
     var on = false
 
+    @Option(
+        help: ArgumentHelp(
+            "With --off and --on, as root: this user's instead of your own.", valueName: "number"))
+    var uid: UInt32?
+
     @OptionGroup var output: OutputOptions
     @OptionGroup var display: DisplayOptions
     @OptionGroup var daemon: DaemonOptions
@@ -57,7 +62,10 @@ struct History: Verb {
         }
         let isPlain = apps.isEmpty && since == nil && until == nil && number == nil
         guard !(off || on) || (isPlain && !forget && !savings && off != on) else {
-            throw ValidationError("--off and --on take no apps and no other option.")
+            throw ValidationError("--off and --on take no apps and no other option but --uid.")
+        }
+        guard uid == nil || off || on else {
+            throw ValidationError("--uid goes with --off or --on.")
         }
     }
 
@@ -81,7 +89,7 @@ struct History: Verb {
     }
 
     private func keep(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
-        let reply = try client.call(.keepHistory(on))
+        let reply = try client.call(.keepHistory(on, user: uid))
         if output.json {
             console.write(Report.json(reply))
         } else if off {

@@ -38,7 +38,8 @@ public enum ControlCall: Hashable, Sendable {
     /// Nil means the launches of every app.
     case forgetHistory(app: String?)
     /// Whether the history of the client's user is kept from now on.
-    case keepHistory(Bool)
+    /// - Parameter user: nil means the caller's.
+    case keepHistory(Bool, user: UInt32? = nil)
     case forgetImports(app: String)
     /// What has the foreground of the calling shell's display; nil if no app has it.
     case reportForeground(Control.Front?)
@@ -229,12 +230,16 @@ extension ControlCall {
 
     private static func keepHistory(_ call: Call) throws(ServiceError) -> Self {
         var isOn: Bool?
+        var user: UInt32?
         for member in call.parameters.members {
-            guard member.name == "on" else { throw member.invalid }
-            isOn = try member.bool()
+            switch member.name {
+            case "on": isOn = try member.bool()
+            case "user": user = try member.optionalInteger()
+            case _: throw member.invalid
+            }
         }
         guard let isOn else { throw .invalidParameter("on") }
-        return .keepHistory(isOn)
+        return .keepHistory(isOn, user: user)
     }
 
     private static func app(_ call: Call) throws(ServiceError) -> String {
@@ -320,7 +325,9 @@ extension ControlCall: ParametersEncodable {
         case .task(let call): call.encodeMembers(to: &writer)
         case .history(let query), .pauseHistory(let query): query.encodeMembers(to: &writer)
         case .forgetHistory(let app), .plan(let app): writer.member("app", ifPresent: app)
-        case .keepHistory(let isOn): writer.member("on", isOn)
+        case .keepHistory(let isOn, let user):
+            writer.member("on", isOn)
+            writer.member("user", ifPresent: user)
         case .reportForeground(let front): front?.encodeMembers(to: &writer)
         }
     }

@@ -894,8 +894,9 @@ extension Control {
 
         # Turns the history of the caller's user off, or on again. While it is off, launches and
         # paused instances of the user's apps are not recorded, and no plan has these apps. What was
-        # recorded before stays until it is forgotten.
-        method KeepHistory(on: bool) -> ()
+        # recorded before stays until it is forgotten. Only root and the daemon's user may name another
+        # user.
+        method KeepHistory(on: bool, user: ?int) -> ()
 
         # How short memory is.
         type MemoryPressure (none, warning, critical)

@@ -92,7 +92,8 @@ final class ControlHandler: ClientHandler {
             case .reportForeground(let front): try calls.foreground.report(front, connection)
             case .history(let query): try calls.history.find(query, connection)
             case .forgetHistory(let app): try calls.history.forget(app, connection)
-            case .keepHistory(let isOn): try calls.history.keep(isOn, connection)
+            case .keepHistory(let isOn, let user):
+                try calls.history.keep(isOn, of: user, connection)
             case .debugPressure(let level):
                 try calls.administration.reportPressure(level, connection)
             }

@@ -114,10 +114,17 @@ struct HistoryCalls {
     /// all of them are written down at each change (see `ApplicationCalls.lockLimit`).
     private static let offLimit = 1024
 
-    /// Turns the history of the client's user off or on.
-    func keep(_ isOn: Bool, _ connection: ControlConnection) throws(ControlError) {
-        let user = connection.peer.user
-        if !isOn, !history.isOff(user), history.usersWithoutHistory.count >= Self.offLimit,
+    /// Turns the history of the client's user off or on. Root and the daemon's user may do this for
+    /// another user, to make room for others.
+    func keep(
+        _ isOn: Bool, of user: UInt32?, _ connection: ControlConnection
+    ) throws(ControlError) {
+        let peer = connection.peer
+        let user = user ?? peer.user
+        guard user == peer.user || authorization.isTrusted(peer) else {
+            throw .permissionDenied(needed: "root")
+        }
+        if user == peer.user, !isOn, !history.isOff(user), history.usersWithoutHistory.count >= Self.offLimit,
             !SharedLimit.isTrusted(user), !catalog.hasApp(of: user)
         {
             throw .limitExceeded(

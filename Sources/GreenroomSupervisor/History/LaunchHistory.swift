@@ -93,7 +93,9 @@ final class LaunchHistory {
     /// Turns a user's history off or on. Launches before this are still written,
     /// and their ends.
     func keep(_ isOn: Bool, of user: UInt32) throws(SystemError) {
+        let wasOff = isOff(user)
         try unrecorded.set(user, isRecorded: isOn)
+        guard isOff(user) != wasOff else { return }
         if !isOn { planning.leaveOut(user) }
         planning.review()
     }
@@ -221,6 +223,7 @@ final class LaunchHistory {
 
     /// Writes what waits. Called when the daemon is about to end.
     func end() {
+        unrecorded.end()
         guard let batch = taken() else { return }
         do { try process.handOver(batch) } catch {
             log.say(.warning, "history: \(error); \(batch.count) launches and ends are not kept")

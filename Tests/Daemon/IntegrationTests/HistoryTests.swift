@@ -532,6 +532,12 @@ import Varlink
         for app in [Self.app, Self.other] { _ = try root.run(app) }
         #expect(try Self.history(root).records.map(\.app) == [Self.app])
         #expect(try Self.history(stranger).isOff && !Self.history(root).isOff)
+        // Root may turn it on for the stranger, and not the other way round.
+        #expect(throws: ControlError.permissionDenied(needed: "root")) {
+            try stranger.call(.keepHistory(false, user: 0))
+        }
+        _ = try root.call(.keepHistory(true, user: UInt32(Self.stranger)))
+        #expect(try !Self.history(stranger).isOff && !Self.history(root).isOff)
     }
 
     @Test func `a damaged file is set aside, and launches go on`() throws {
