@@ -229,6 +229,7 @@ bench-windows: release
 	@Tests/Benchmarks/windows.py --product $(PRODUCT) $(ROUNDS:%=--rounds %) $(RELEASES:%=--releases %) \
 	    $(if $(WINDOWS),--only $(WINDOWS))
 	@[ -n "$(WINDOWS)" ] || DAY=whole PRODUCT=$(PRODUCT) Tests/Suites/day/suite
+	@[ -n "$(WINDOWS)" ] || ONLY=second PRODUCT=$(PRODUCT) Tests/Suites/profiles/suite
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
