@@ -9,6 +9,9 @@
 ///   acks NAME          gets another size, and does not draw it yet
 ///   redraws, views NAME   the same, and draws it; the second by a viewport
 ///   unmaps, destroys NAME   shows a window, and takes it back at once
+///   unmapped, destroyed, remapped NAME   shows a window, and takes it back when there is another output; or takes it back and
+///                      shows it again
+///   late NAME          shows a window when there is another output
 ///   remaps, minimizes, floods NAME, layer, popup, two   does what ends a prewarm
 ///   ends               ends with 42 when a compositor has shown the first window
 ///   later NAME         shows a window when the first of all has appeared
@@ -133,10 +136,13 @@ static void pong(void *data, struct wl_proxy *of, uint32_t serial) {
     wl_proxy_marshal_flags(of, 3, NULL, 1, 0, serial);
 }
 
+static int has_another_output, is_connected;
+
 static void appeared(void *data, struct wl_proxy *registry, uint32_t name, const char *interface,
                      uint32_t version) {
     (void)data, (void)version;
     static void (*listener[])(void) = {(void (*)(void))pong};
+    has_another_output |= is_connected && !strcmp(interface, "wl_output");
     if (!strcmp(interface, "wl_compositor"))
         compositor = bind(registry, name, &wl_compositor_interface, 4);
     if (!strcmp(interface, "wl_shm")) memory = bind(registry, name, &wl_shm_interface, 1);
@@ -162,6 +168,7 @@ static void connect_to_compositor(void) {
         wl_proxy_marshal_flags((struct wl_proxy *)display, 1, &wl_registry_interface, 1, 0, NULL);
     wl_proxy_add_listener(registry, listener, NULL);
     wl_display_roundtrip(display);
+    is_connected = 1;
 }
 
 // MARK: Showing
@@ -241,6 +248,12 @@ static void closed(void *data, struct wl_proxy *of) {
     exit(0);
 }
 
+static void destroy(struct window *window) {
+    wl_proxy_marshal_flags(window->toplevel, 0, NULL, 1, 1);
+    wl_proxy_marshal_flags(window->xdg_surface, 0, NULL, 1, 1);
+    wl_proxy_marshal_flags(window->surface, 0, NULL, 4, 1);
+}
+
 static void configured(void *data, struct wl_proxy *of, uint32_t serial) {
     struct window *window = data;
     const char *way = window->way;
@@ -258,11 +271,7 @@ static void configured(void *data, struct wl_proxy *of, uint32_t serial) {
     if (!strcmp(way, "minimizes")) wl_proxy_marshal_flags(window->toplevel, 13, NULL, 1, 0);
     if (!strcmp(way, "unmaps") || !strcmp(way, "remaps")) attach(window->surface, NULL, way);
     if (!strcmp(way, "remaps")) wl_proxy_marshal_flags(window->surface, 6, NULL, 4, 0);
-    if (!strcmp(way, "destroys")) {
-        wl_proxy_marshal_flags(window->toplevel, 0, NULL, 1, 1);
-        wl_proxy_marshal_flags(window->xdg_surface, 0, NULL, 1, 1);
-        wl_proxy_marshal_flags(window->surface, 0, NULL, 4, 1);
-    }
+    if (!strcmp(way, "destroys")) destroy(window);
 }
 
 static struct window *show(const char *way, const char *name) {
@@ -294,6 +303,41 @@ static struct window *show(const char *way, const char *name) {
     while (made->configure_count == 0)
         if (wl_display_dispatch(display) < 0) exit(7);
     return made;
+}
+
+/// What is done when there is another output.
+#define LATE_LIMIT 8
+static struct {
+    const char *word, *name;
+    struct window *window;
+} late[LATE_LIMIT];
+static size_t late_count;
+
+static int note_late(const char *word, const char *name) {
+    static const char *const words[] = {"unmapped", "destroyed", "remapped", "late"};
+    size_t known = 0;
+    while (known < sizeof words / sizeof *words && strcmp(word, words[known])) known++;
+    if (known == sizeof words / sizeof *words) return 0;
+    if (late_count == LATE_LIMIT) exit(10);
+    late[late_count].word = word;
+    late[late_count].name = name;
+    late[late_count++].window = strcmp(word, "late") ? show("flags", name) : NULL;
+    return 1;
+}
+
+static void do_late(void) {
+    for (size_t i = 0; i < late_count; i++) {
+        const char *word = late[i].word;
+        if (!strcmp(word, "late")) show("flags", late[i].name);
+        if (!strcmp(word, "destroyed")) destroy(late[i].window);
+        if (!strcmp(word, "unmapped") || !strcmp(word, "remapped"))
+            attach(late[i].window->surface, NULL, "flags");
+        if (!strcmp(word, "remapped")) {
+            late[i].window->configure_count = 0;
+            wl_proxy_marshal_flags(late[i].window->surface, 6, NULL, 4, 0);
+        }
+    }
+    late_count = 0;
 }
 
 static void show_popup(void) {
@@ -374,10 +418,11 @@ int main(int argc, char **argv) {
             wl_proxy_add_listener(frame, frame_listener, NULL);
             draw(first);
         } else if (i + 1 < argc) {
-            show(argv[i], argv[i + 1]);
+            if (!note_late(argv[i], argv[i + 1])) show(argv[i], argv[i + 1]);
             i++;
         }
     }
-    while (wl_display_dispatch(display) >= 0) {}
+    while (wl_display_dispatch(display) >= 0)
+        if (has_another_output) do_late();
     return 5;
 }

@@ -8,6 +8,9 @@
 ///   splash NAME        shows a window that no window manager is to manage
 ///   child NAME         shows a window with another one within
 ///   unmaps, withdraws, destroys NAME   shows a window, and takes it back at once
+///   unmapped, withdrawn, destroyed, remapped NAME   shows a window, and takes it back when the resource database changes; or
+///                      takes it back and shows it again
+///   late NAME          shows a window when the resource database changes
 ///   emerges NAME       shows a part of a window, and makes it a window of its own
 ///   becomes NAME       the same by libxcb
 ///   embeds, plugs NAME   shows a part of another client's window, or makes its window one
@@ -544,8 +547,45 @@ static void read_many(const char *words) {
     }
 }
 
+/* What is done when the resource database changes. */
+#define LATE_LIMIT 8
+static struct {
+    const char *word;
+    Window window;
+} late[LATE_LIMIT];
+static size_t late_count;
+
+static void note_late(const char *word, const char *name) {
+    if (late_count == LATE_LIMIT) exit(18);
+    Window made = window(name);
+    if (strcmp(word, "late")) XMapWindow(display, made);
+    late[late_count].word = word;
+    late[late_count++].window = made;
+}
+
+static void do_late(void) {
+    for (size_t i = 0; i < late_count; i++) {
+        const char *word = late[i].word;
+        Window of = late[i].window;
+        if (!strcmp(word, "unmapped") || !strcmp(word, "remapped")) XUnmapWindow(display, of);
+        if (!strcmp(word, "withdrawn")) XWithdrawWindow(display, of, 0);
+        if (!strcmp(word, "destroyed")) XDestroyWindow(display, of);
+        if (!strcmp(word, "late") || !strcmp(word, "remapped")) XMapWindow(display, of);
+    }
+    late_count = 0;
+    XSync(display, 0);
+}
+
+static int is_late(const char *word) {
+    static const char *const words[] = {"unmapped", "withdrawn", "destroyed", "remapped", "late"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i])) return 1;
+    return 0;
+}
+
 static void act(const char *word, const char *name) {
     Window made;
+    if (is_late(word)) note_late(word, name);
     if (look(word, name) == 0) read_file(name);
     if (!strcmp(word, "replaces")) replace(name);
     if (!strcmp(word, "appears")) look_for_what_appears(name);
@@ -733,12 +773,13 @@ int main(int argc, char **argv) {
     }
     // A profile is only for a program without arguments.
     if (argc == 1) act("xlib", "one");
-    if (process) XSelectInput(display, root, PROPERTY_CHANGE);
+    if (process || late_count > 0) XSelectInput(display, root, PROPERTY_CHANGE);
     XSync(display, 0);
     for (;;) {
         Event event;
         XNextEvent(display, &event);
         if (event.type == PROPERTY_NOTIFY && process) make_process(process, followed);
+        if (event.type == PROPERTY_NOTIFY) do_late();
         if (event.type != MAP_NOTIFY || !later) continue;
         act("xlib", later);
         later = NULL;

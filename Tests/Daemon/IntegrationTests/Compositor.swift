@@ -10,14 +10,17 @@ final class Compositor {
     let folder: TemporaryDirectory
     private let server: ChildProcess
 
+    private static let flags = ["-D_GNU_SOURCE", "-l:libwayland-client.so.0"]
+
     static func probe() throws -> String {
         try requireOrSkip(
             findLibrary("libwayland-client.so.0"),
             "no libwayland-client: apt-get install libwayland-client0")
-        return try compileProbe(
-            "toplevels.c",
-            with: ProbeCompiler("clang", ["-D_GNU_SOURCE", "-l:libwayland-client.so.0"]))
+        return try compileProbe("toplevels.c", with: ProbeCompiler("clang", flags))
     }
+
+    /// The same as a plug-in: see `compilePlugIn`.
+    static func plugIn() throws -> String { try compilePlugIn("toplevels.c", flags) }
 
     /// - Parameter isStrict: whether to use weston(1), which ends a client whose window does not
     ///   have the size that it was given. It cannot be asked for its windows.
@@ -99,6 +102,13 @@ final class Compositor {
             ])
         request.user = windowUser
         return request
+    }
+
+    /// Starts a client that shows windows as the words say.
+    func show(_ words: [String]) throws -> ChildProcess {
+        let probe = try Self.probe()
+        return try ChildProcess(
+            ChildRequest(probe, arguments: [probe] + words, environment: variables))
     }
 
     /// Carries out a command of sway(5).

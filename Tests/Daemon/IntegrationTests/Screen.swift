@@ -3,18 +3,29 @@ import Glibc
 import TestSupport
 import Testing
 
+/// The words of a program that has a probe as its plug-in: the libraries of the probe are in a
+/// scope of their own, and not in the program's.
+func compilePlugIn(_ name: String, _ flags: [String]) throws -> String {
+    let program = try compileProbe("opens-main.c", with: ProbeCompiler("clang"))
+    let plugIn = try compileProbe(
+        name, with: ProbeCompiler("clang", flags + ["-shared", "-fPIC"]), output: "plug-in.so")
+    return "\(program) \(plugIn)"
+}
+
 /// The test's own X server (Xvfb(1)), and a client that looks at its windows.
 final class Screen {
     let display: String
     private let folder: TemporaryDirectory
     private let server: ChildProcess
 
+    private static let flags = ["-D_GNU_SOURCE", "-l:libX11.so.6", "-l:libxcb.so.1"]
+
     static func probe() throws -> String {
-        try compileProbe(
-            "windows.c",
-            with: ProbeCompiler(
-                "clang", ["-D_GNU_SOURCE", "-rdynamic", "-l:libX11.so.6", "-l:libxcb.so.1"]))
+        try compileProbe("windows.c", with: ProbeCompiler("clang", flags + ["-rdynamic"]))
     }
+
+    /// The same as a plug-in: see `compilePlugIn`.
+    static func plugIn() throws -> String { try compilePlugIn("windows.c", flags) }
 
     init() throws {
         let program = findProgram("Xvfb")
@@ -93,7 +104,9 @@ final class Screen {
     }
 
     /// A client that shows windows as the words say.
-    func show(_ words: String...) throws -> ChildProcess {
+    func show(_ words: String...) throws -> ChildProcess { try show(words) }
+
+    func show(_ words: [String]) throws -> ChildProcess {
         let probe = try Self.probe()
         return try ChildProcess(
             ChildRequest(

@@ -66,6 +66,21 @@ import Testing
         #expect(try client.instance(held.instance).exit == nil)
     }
 
+    /// Qt's platforms are plug-ins. What replaces a library's function must find that function there.
+    @Test(arguments: [
+        "flags", "array", "older", "opened", "wrapped", "repeats", "acks", "redraws", "views",
+    ])
+    func `a window of a plug-in appears at the launch and not before`(way: String) throws {
+        let bench = try Bench("\(way) one", exec: try Compositor.plugIn())
+        let watch = try bench.compositor.watch()
+        let held = try bench.awaitHeld()
+        #expect(try bench.compositor.windows() == [])
+        let launched = try bench.daemon.client().launch(Self.app)
+        #expect(launched.kind == .prewarmed && launched.instance == held.instance)
+        #expect(try watch.next() == "one")
+        #expect(try bench.compositor.windows() == ["one"])
+    }
+
     /// The compositor ends a client whose window does not have the size that the client has
     /// acknowledged.
     @Test(arguments: ["acks", "redraws", "views"])

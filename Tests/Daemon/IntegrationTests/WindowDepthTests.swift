@@ -79,6 +79,22 @@ import Testing
         #expect(try bench.screen.windows() == ["one"])
     }
 
+    /// Qt's platforms are plug-ins. What replaces a library's function must find that function there.
+    @Test(arguments: [
+        "xlib", "raised", "xcb", "checked", "request", "raw-request", "opened", "tiny", "child",
+        "emerges", "becomes",
+    ])
+    func `a window of a plug-in appears at the launch and not before`(way: String) throws {
+        try requireFreezer()
+        let bench = try Bench("\(way) one", exec: try Screen.plugIn())
+        let held = try bench.awaitHeld()
+        #expect(try bench.screen.windows() == [])
+        let launched = try bench.client().launch(Self.app)
+        #expect(launched.kind == .prewarmed && launched.instance == held.instance)
+        #expect(try bench.watch.next() == "one")
+        #expect(try bench.screen.windows() == ["one"])
+    }
+
     @Test func `several windows appear in the order in which they were shown`() throws {
         try requireFreezer()
         let bench = try Bench("splash one xlib two xcb three raised four later five")
