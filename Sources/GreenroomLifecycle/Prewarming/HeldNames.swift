@@ -16,13 +16,18 @@
 //
 // Airing: every held program is thawed for `airTime` after each `airInterval`, so that it reads
 // what its display and its bus have sent, and when a setting of its desktop or display has changed
-// (`watchSettings`; changes are told at most once a second). None of its windows is shown.
+// (`watchSettings`; changes are told at most once a second). A hint that the app is about to be
+// launched (`prepare`) airs the instance that the launch would get, unless it was aired less than
+// `hintedAirInterval` ago. None of its windows is shown.
 
 extension Lifecycle {
     /// A program in its main loop needs a few milliseconds to read what has arrived.
     static let airTime = Duration.milliseconds(200)
     /// A Wayland compositor drops a client that has left some hundred events unread.
     static let airInterval = Duration.seconds(60)
+    /// A client that repeats its hints gets a held program thawed for at most a twenty-fifth of the
+    /// time.
+    static let hintedAirInterval = Duration.seconds(5)
 
     // MARK: Names
 
@@ -100,8 +105,17 @@ extension Lifecycle {
             instance.record.otherThreads == .frozen, !instance.isAiring
         else { return }
         self[id].isAiring = true
+        self[id].airedAt = now
         effects.append(.thaw(id))
         deadlines.set(.air(id), at: now.advanced(by: Self.airTime))
+    }
+
+    /// The instance is about to be launched. What it does now, its launch need not wait for.
+    mutating func airForHint(_ id: InstanceIdentifier) {
+        let instance = self[id]
+        let mayAir =
+            instance.airedAt.map { $0.advanced(by: Self.hintedAirInterval) <= now } ?? true
+        if instance.record.depth == .window, mayAir { air(id) }
     }
 
     mutating func airingDue(_ id: InstanceIdentifier) {

@@ -6,6 +6,9 @@
 //   a hint (`prepare`), boot, login,
 //   a refill after a launch or an end  → unless any hold applies
 //   boot and login                     → not before the start delay is over
+//
+// A hint may be wrong, because a finger also goes down to scroll. So its prewarm takes no processor
+// time from others, like all that nobody waits for, until a launch claims it.
 
 /// Why nothing is prewarmed now, apart from memory pressure and the byte budget.
 public enum PrewarmHold: UInt8, CaseIterable, Sendable {
@@ -77,7 +80,12 @@ extension Lifecycle {
     /// Whether a client waits for a prewarm of the app, or is about to launch it.
     func isUrgent(_ app: AppIdentifier) -> Bool {
         guard let entry = directory[app] else { return false }
-        return !entry.prewarmWaiters.isEmpty || isHinted(entry)
+        return isPrewarmAwaited(app) || isHinted(entry)
+    }
+
+    /// Whether a client waits for a prewarm of the app.
+    func isPrewarmAwaited(_ app: AppIdentifier) -> Bool {
+        directory[app]?.prewarmWaiters.isEmpty == false
     }
 
     /// A client has begun to wait for a prewarm that nobody had waited for.
@@ -151,12 +159,12 @@ extension Lifecycle {
         guard entry.isEligible, description.prewarmOccasion != .never else {
             return refuse(request, .ineligible(app))
         }
-        let isReady = entry.poolKey.map { usablePrewarm(app, $0) != nil } ?? false
-        if !isReady, let refusal = fillRefusal(app) { return refuse(request, refusal) }
-        answer(request, .prepared(app, isReady: isReady))
-        guard !isReady, !isShuttingDown else { return }
+        let ready = entry.poolKey.flatMap { usablePrewarm(app, $0) }
+        if ready == nil, let refusal = fillRefusal(app) { return refuse(request, refusal) }
+        answer(request, .prepared(app, isReady: ready != nil))
+        guard !isShuttingDown else { return }
+        if let ready { return airForHint(ready) }
         self[app].hintedUntil = now.advanced(by: policy.hintLifetime)
-        hurry(app)
         // This app goes first, because its launch is near.
         refills.prepend(app, of: user(of: app))
     }

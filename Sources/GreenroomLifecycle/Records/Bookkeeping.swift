@@ -74,6 +74,8 @@ struct Instance: Hashable, Sendable {
     var hasFormerList = false
     /// The instance is held, and thawed for a moment.
     var isAiring = false
+    /// When the instance was last thawed in this way.
+    var airedAt: Instant?
     /// The instance has been frozen at its pause before.
     var wasFrozen = false
 

@@ -335,6 +335,6 @@ extension Lifecycle {
         if let claim = table[record.instance]?.claim {
             return claim.launch.inBackground ? .background : .foreground
         }
-        return isUrgent(record.app) ? .prewarmed : .preparing
+        return isPrewarmAwaited(record.app) ? .prewarmed : .preparing
     }
 }

@@ -188,6 +188,61 @@ import Testing
         #expect(!stage.wait(.seconds(200)).contains(.freezePaused(first)))
     }
 
+    private func hint(_ stage: inout Stage) -> [Effect] {
+        stage.send(.requested(stage.request(), .prepare(Stage.app)))
+    }
+
+    @Test func `is aired by a hint, and launched from there`() {
+        var stage = named()
+        let effects = hint(&stage)
+        #expect(effects.contains(.thaw(first)))
+        #expect(effects.contains { if case .answer(_, .prepared) = $0 { true } else { false } })
+        #expect(stage.core.instance(first)?.state == .prewarmed)
+        stage.wait(.milliseconds(100))
+        stage.launch()
+        stage.send(.started(first))
+        #expect(!stage.wait(.seconds(1)).contains(.freezePaused(first)))
+    }
+
+    @Test func `is frozen again after a hint without a launch, and aired by time as before`() {
+        var stage = named()
+        _ = hint(&stage)
+        #expect(stage.wait(.milliseconds(200)).contains(.freezePaused(first)))
+        stage.send(.frozen(first))
+        #expect(stage.wait(.seconds(80)).contains(.thaw(first)))
+    }
+
+    @Test func `is aired by hints at most once in five seconds, however it was aired before`() {
+        var stage = named()
+        var count = 0
+        for _ in 0..<100 {
+            count += hint(&stage).count { $0 == .thaw(first) }
+            if stage.wait(.milliseconds(200)).contains(.freezePaused(first)) {
+                stage.send(.frozen(first))
+            }
+        }
+        #expect(count == 4)
+        stage.wait(.seconds(5))
+        stage.send(.called(first, isLaunch: false))
+        stage.wait(.milliseconds(200))
+        stage.send(.frozen(first))
+        #expect(!hint(&stage).contains(.thaw(first)))
+    }
+
+    @Test func `is not aired by a hint while everything ends`() {
+        var stage = held()
+        stage.send(.frozen(first))
+        stage.send(.shutdownRequested)
+        #expect(!hint(&stage).contains(.thaw(first)))
+    }
+
+    @Test func `of one app only is aired by a hint: what is paused before main stays frozen`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(first, byteCount: 1, hasOtherThreads: true))
+        stage.send(.frozen(first))
+        #expect(!hint(&stage).contains(.thaw(first)))
+    }
+
     @Test(arguments: [Misfire.ownsName, .otherDisplay, .showsNotice, .startsPrograms(nil)])
     func `is not prepared again for a program that cannot be held`(_ misfire: Misfire) throws {
         var stage = Stage(.prewarmed { $0.depth = .window })

@@ -166,12 +166,30 @@ extension Stage {
         #expect(priorities(stage.launch()) == [.foreground])
     }
 
-    @Test func `is raised by a client that waits for it or is about to launch`() {
-        for request in [Request.prewarm(Stage.app, Stage.key), .prepare(Stage.app)] {
-            var stage = Stage(.prewarmed())
-            stage.send(.spawned(id))
-            #expect(priorities(stage.send(.requested(stage.request(), request))) == [.prewarmed])
+    @Test func `is raised by a client that waits for it`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.spawned(id))
+        let request = Request.prewarm(Stage.app, Stage.key)
+        #expect(priorities(stage.send(.requested(stage.request(), request))) == [.prewarmed])
+    }
+
+    @Test func `is not raised by a hint, but by the launch after it`() {
+        var stage = Stage(.prewarmed { $0.isSingleInstance = false })
+        stage.wait(.milliseconds(100))
+        stage.send(.paused(id, byteCount: 1))
+        stage.launch()
+        stage.send(.started(id))
+        stage.wait(.milliseconds(20))
+        let next = InstanceIdentifier(2)
+        func priorities(_ effects: [Effect]) -> [Priority] {
+            effects.compactMap {
+                if case .applyPriority(next, let priority) = $0 { priority } else { nil }
+            }
         }
+        #expect(priorities(stage.send(.spawned(next))) == [.preparing])
+        #expect(priorities(stage.send(.requested(stage.request(), .prepare(Stage.app)))) == [])
+        stage.wait(.milliseconds(1))
+        #expect(priorities(stage.launch()) == [.foreground])
     }
 
     @Test func `is not the least if a client waits from the beginning`() {
