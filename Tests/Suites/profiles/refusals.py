@@ -1,8 +1,10 @@
-"""Tests the reasons for which a held program is not launched: another session or display than those of the hold, a
-replaced library, age, and a program that has not come to rest. `Explain` names each."""
+"""Tests the reasons for which a held program is not launched: another session or display than those of the hold, a library or a file of
+settings that has changed, another scale, age, and a program that has not come to rest. `Explain` names each."""
 import os
 import shutil
 import signal
+import subprocess
+from itertools import cycle
 from pathlib import Path
 
 from control import request
@@ -11,10 +13,13 @@ from trial import Ground, ProfiledDaemon, Wrong, await_held
 
 # Programs of two toolkits: GTK 3 and Qt 5. Both load this library.
 PROGRAMS = {"galculator": "/usr/bin/galculator", "featherpad": "/usr/bin/featherpad"}
+# What each has read, or looked for, at its start: of its toolkit, and of its own.
+SETTINGS = {"galculator": ".config/gtk-3.0/settings.ini", "featherpad": ".config/featherpad/fp.conf"}
 LIBRARY = next(iter(Path("/usr/lib").glob("*/libpng16.so.16")), Path("/none"))
 # Programs are held on demand, so that no other instance is prepared in place of a refused one.
 ON_DEMAND = "When=demand\n"
 LOOK_SECONDS = 0.05
+CHANGE_SECONDS = 1  # changes are told at most once in this time
 
 
 class Held(Ground):
@@ -96,6 +101,29 @@ def is_refused_for_a_library(name, path):
         held.expect_cold("stale")
 
 
+def is_refused_for_a_file(name, path):
+    with Held(name, path) as held:
+        held.hold()
+        file = held.home / SETTINGS[name]
+        file.parent.mkdir(parents=True)
+        file.write_text("[Settings]\n")
+        held.expect_cold("file_changed")
+
+
+def is_refused_for_its_scale(name, path):
+    """The scale changes until it is heard, because the program's settings are watched only from its hold on."""
+    with Held(name, path) as held:
+        held.hold()
+        resolutions = cycle(["144", "192"])
+
+        def has_ended():
+            subprocess.run([held.screen.probe, "changes", "resources", next(resolutions)], env=held.screen.variables, check=True)
+            return held.end_reason(held.held)
+        held.daemon.await_fact("the end of the held program", has_ended, CHANGE_SECONDS)
+        held.await_end(held.held, "stale")
+        held.expect_cold("appearance_changed")
+
+
 def is_refused_for_its_age(name, path):
     with Held(name, path, "TimeToLiveSec=2s\n") as held:
         held.hold()
@@ -115,5 +143,5 @@ def is_refused_before_it_rests(name, path):
 
 
 REFUSALS = {"its session": is_refused_for_its_session, "its display": is_refused_for_its_display,
-            "a library": is_refused_for_a_library, "its age": is_refused_for_its_age,
-            "its unrest": is_refused_before_it_rests}
+            "a library": is_refused_for_a_library, "a file": is_refused_for_a_file, "its scale": is_refused_for_its_scale,
+            "its age": is_refused_for_its_age, "its unrest": is_refused_before_it_rests}
