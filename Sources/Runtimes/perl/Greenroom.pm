@@ -184,6 +184,17 @@ sub program {
     return $script, @arguments;
 }
 
+# When Perl opened the standard streams, it asked whether they are terminals, whose lines are written at once, and where in
+# their files they are. It asks again for a new layer in place of the old one. That would take from STDERR that nothing of it
+# waits, so only its place is asked for.
+sub ask_streams_again {
+    for my $stream (\*STDIN, \*STDOUT) {
+        my ($layers) = "@{[PerlIO::get_layers($stream)]}" =~ /^unix perlio((?: utf8)?)\z/ or anew(OPTIONS);
+        binmode($stream, ':pop') && binmode($stream, ':perlio' . ($layers && ':utf8')) or anew(FAILED);
+    }
+    seek STDERR, 0, 1;
+}
+
 # Called after this file is loaded: until then, the lines that Perl reads next are this file's.
 sub import {
     my $warns = $^W;
@@ -203,6 +214,7 @@ sub import {
     $ENV{$_} = $launch->{$_} for keys %$launch;
     @ARGV = @arguments;
     $^T = time;
+    ask_streams_again();
     # What a program loads first does not change with its launches.
     undef $record if $imports =~ /\t/;
     if (defined $record) {

@@ -1,8 +1,10 @@
 """Perl: unmodified scripts."""
 import os
 import shutil
+import subprocess
 import time
 
+import learning
 import results
 from comparing import ENVIRONMENT, Language
 from instance import CHANGED, OPTIONS, PROGRAM, RUNTIMES
@@ -53,6 +55,9 @@ SCRIPTS = {
     "no newline at the end": "print 1",
     "threads": 'use threads; print threads->create(sub { "in a thread" })->join;',
     "large output": 'print "x" x 300000;',
+    "lines on a terminal": 'print "one\\ntw"; print STDERR "three\\n"; print "o\\n"; system "echo four"; print "five";',
+    "places": 'print tell STDIN, " ", tell STDOUT, " ", tell STDERR, "\\n"; print <STDIN>; print tell STDIN, " ", tell STDOUT;',
+    "layers": 'print map { "$_ " } map { PerlIO::get_layers($_, details => 1) } *STDIN; print PerlIO::get_layers(STDOUT), PerlIO::get_layers(STDERR);',
 }
 
 
@@ -75,7 +80,7 @@ def scripts(perl):
         perl.write(file_of(name), text + ("" if name.startswith("no newline") else "\n"))
         # Loaded files and the evaluations in them are counted.
         imports = [] if name in ("loaded files", "string evaluation") else IMPORTS
-        perl.same(name, [file_of(name), "a b", "", "ü"], imports=imports)
+        perl.same_on_both(name, [file_of(name), "a b", "", "ü"], imports=imports)
         if name in ("environment", "data", "syntax error"):
             perl.same(name + ", booted", [file_of(name), "a b"])
 
@@ -85,6 +90,12 @@ def programs(perl):
     perl.same("an absolute name", [script], directory="/", imports=IMPORTS)
     perl.same("a name in another folder", ["../s_arguments.pl"], directory="library")
     perl.same("-w", [file_of("warnings by the first line")], options=["-w"])
+    for option in ("-C7", "-C63", "-C24", "-C0"):
+        perl.same_on_both(option, [file_of("layers")], options=[option])
+        perl.same_on_both(option + ", lines", [file_of("lines on a terminal")], options=[option])
+    for name, value in (("PERL_UNICODE", "SAL"), ("PERLIO", ":crlf"), ("PERLIO", ":stdio")):
+        perl.same_on_both(f"{name}={value}", [file_of("layers")], environment=dict(ENVIRONMENT, **{name: value}),
+                          anew=OPTIONS if name == "PERLIO" else 0)
     perl.same("-I", [file_of("search path")], options=["-Ilibrary"])
     perl.same("-I and a word", [file_of("search path")], options=["-I", "library"])
     perl.same("-M", ["s_death.pl"], options=["-MFile::Spec", "-Mstrict"])
@@ -104,6 +115,38 @@ def programs(perl):
     perl.same("a large environment", [file_of("environment")], environment=dict(ENVIRONMENT, LARGE="x" * 30000), prewarm=ENVIRONMENT)
     perl.write("s_terminal.pl", '$| = 1; print -t STDIN, -t STDOUT, "? "; print "<", scalar <STDIN>, ">"; print "sleeping\\n"; select undef, undef, undef, 0.1 while 1;\n')
     perl.same_on_terminal("input and an interrupt", ["s_terminal.pl"], [(rb"\? ", b"hello\n"), (rb"sleeping\r\n", b"\x03")])
+
+
+def on_files(perl):
+    """The standard streams are files, of which a part was read or written before."""
+    words = [PERL, file_of("places")]
+
+    def run(name, start):
+        paths = [perl.write(f"{name}.{number}", "one\ntwo\n") for number in range(3)]
+        streams = [os.open(path, os.O_RDWR) for path in paths]
+        for number, stream in enumerate(streams):
+            os.lseek(stream, number + 1, os.SEEK_SET)
+        status = start(streams)
+        for stream in streams:
+            os.close(stream)
+        contents = []
+        for path in paths:
+            with open(path) as file:
+                contents.append(file.read())
+        return status, contents
+
+    def launch(streams):
+        paused.launch(words, ENVIRONMENT, perl.folder, streams, 0o022)
+        status = paused.process.wait()
+        paused.await_start()
+        return status
+
+    expected = run("direct", lambda streams: subprocess.run(words, env=ENVIRONMENT, cwd=perl.folder, stdin=streams[0], stdout=streams[1],
+                                                            stderr=streams[2]).returncode)
+    paused = perl.pause()
+    found = run("prewarmed", launch)
+    paused.end()
+    results.report("perl: streams that are files", found == expected and not paused.anew, f"direct {expected}, prewarmed {found}, {paused.anew}")
 
 
 def anew(perl):
@@ -132,10 +175,39 @@ def anew(perl):
               direct=["/bin/sh", "-c", "trap '' PIPE; exec \"$@\"", "sh", PERL, script], launch=[PERL, script])
 
 
+def tools(perl):
+    """perltidy, which needs no profile: its text begins with `use Perl::Tidy`."""
+    tool = shutil.which("perltidy", path=ENVIRONMENT["PATH"])
+    if not tool:
+        return results.skip("perl: perltidy", "there is no perltidy")
+    environment = dict(ENVIRONMENT, HOME=perl.folder + "/home")
+    perl.write("ugly.pl", "if($x){print 'ü';}\nelse  {  my @a=(1,2 ,3); }\n")
+    perl.write("broken.pl", "if ($x) { print 1;\n")
+    perl.write("configured/.perltidyrc", "-i=8\n")
+    perl.write("configured/ugly.pl", "if($x){print 1}\n")
+    runs = [(["--version"], {}), (["--help"], {}), (["-st", "ugly.pl"], {}), (["-st", "broken.pl"], {}), (["-html", "-st", "ugly.pl"], {}),
+            (["nowhere.pl"], {}), (["--no-such"], {}), (["-st"], {"given": b"if($x){print 1}\n"}), (["-dump-options"], {}),
+            (["-st", "-i=2", "-ce", "ugly.pl"], {}), (["-st", "ugly.pl"], {"directory": "configured"}),
+            (["-st", "ugly.pl"], {"environment": dict(environment, PERLTIDY=perl.folder + "/configured/.perltidyrc")})]
+    path = perl.folder + "/recorded"
+    names = learning.record(perl, [tool, "--version"], environment, perl.folder, path)
+    found = learning.trace([PERL, RUNTIMES + "/perl/inspect.pl"], path, environment)
+    imports = learning.lines_for_hook(found)
+    results.report("perl: perltidy: Perl::Tidy is loaded before the pause",
+                   not found.does and any(name.endswith("Perl/Tidy.pm") for name in found.stamps), f"{names} {found.does}")
+    for words, more in runs:
+        more = {"environment": environment, "hides": [(rb"\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}", b"DATE")], **more}
+        name = " ".join(["perltidy", *words, more.get("directory", "")])
+        perl.same(name, [tool, *words], **more)
+        perl.same(name + ", learned", [tool, *words], imports=imports, **more)
+    perl.same_on_terminal("perltidy, learned", [tool, "-st", "ugly.pl"], [], environment=environment, imports=imports)
+    return None
+
+
 def run():
     if not os.path.exists(PERL):
         return results.skip("perl", "there is none")
     perl = language()
-    for part in (scripts, programs, anew):
+    for part in (scripts, programs, on_files, anew, tools):
         part(perl)
     perl.end()
