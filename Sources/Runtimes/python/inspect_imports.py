@@ -18,7 +18,8 @@ The output has a line for each finding, with tabs:
     import   NAME  STAMP             may be imported before the pause; in the order of the list
     refused  NAME  REASON  MODULE    may not: MODULE (NAME or one that it imports) does or keeps what only a launch may
     import   =PATH  STAMP            this is an input, or a module that is vouched for reads or looks for this file
-    import   ?NAME.FUNCTION:(ARGUMENTS, NAMED ARGUMENTS, VALUE)  -    a call of a function that the profile names
+    import   ?NAME/FUNCTION:(ARGUMENTS, NAMED ARGUMENTS, VALUE)  -    a call of a function that the profile names, or of one
+                     of the standard library that starts a program
     reads    VARIABLE                a module that may be imported, or the interpreter's start, reads this variable
     vouched  DISTRIBUTION  VERSION   the profile was used for this version
     unknown  DISTRIBUTION  VERSION   the profile was not used. VERSION is - if none was found, and * if an import would
@@ -390,10 +391,16 @@ def watch_all():
 def state():
     """The state that modules share and that an import must not change."""
     return {"excepthook": sys.excepthook, "displayhook": sys.displayhook, "unraisablehook": sys.unraisablehook,
-            "thread": threading.excepthook, "path": list(sys.path), "builtins": set(dir(builtins)),
+            "thread": threading.excepthook, "path": list(sys.path), "builtins": builtin_names(),
             "recursion": sys.getrecursionlimit(), "switch": sys.getswitchinterval(), "path_hooks": list(sys.path_hooks),
             "streams": [sys.stdin, sys.stdout, sys.stderr], "descriptors": descriptors(), "print": builtins.print,
             "open": builtins.open, "printed": printed()}
+
+
+def builtin_names():
+    """Without those under which extensions find what they share: pybind11 has it here, so that no module has to be imported
+    before another."""
+    return {name for name in dir(builtins) if not name.startswith("__pybind11_internals_")}
 
 
 def printed():
@@ -558,18 +565,18 @@ def program(name):
 
 
 class Answer:
-    """A function of which the profile says what its value depends on. It starts programs, which a prewarm may not do,
-    so a prewarm gets the values that it has returned in this process."""
+    """A function, perhaps of a class, of which it is known what its value depends on. It starts programs, which a prewarm may
+    not do, so a prewarm gets the values that it has returned in this process."""
 
     def __init__(self, module, name, *inputs):
         self.module, self.name, self.inputs = module, name, inputs
 
     def begin(self):
         """Changes the code of the function, as `_answer` in sitecustomize.py does, so that its calls are noted."""
-        function = vars(sys.modules[self.module]).get(self.name)
+        function = function_named(sys.modules[self.module], self.name)
         if type(function) is not types.FunctionType or function.__closure__:
             return  # then the module is refused for what the function does
-        self.plain = types.FunctionType(function.__code__, function.__globals__, self.name, function.__defaults__)
+        self.plain = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
         self.plain.__kwdefaults__ = function.__kwdefaults__
         code = stand_in.__code__
         function.__code__ = code.replace(co_consts=tuple(self.call if one == "answer" else one for one in code.co_consts))
@@ -606,8 +613,21 @@ class Answer:
     def line(self, arguments, named, value):
         """The line of a call; None if a list cannot contain it."""
         text = ascii((arguments, named, value)).replace("%", "%25").replace(" ", "%20")
-        line = "{}.{}:{}".format(self.module, self.name, text)
+        line = "{}/{}:{}".format(self.module, self.name, text)
         return line if is_constant((arguments, tuple(named), value)) and len(line) < LINE_LIMIT else None
+
+
+# What modules of the standard library ask programs, for whoever imports them: the kind of the processor, and where a library is.
+STANDARD_ANSWERS = [Answer("platform", "_Processor.from_subprocess", "uname"),
+                    Answer("ctypes.util", "_findSoname_ldconfig", "/sbin/ldconfig", "/etc/ld.so.cache")]
+
+
+def function_named(module, name):
+    """The same as `_function` in sitecustomize.py, or None."""
+    owner = module
+    for part in name.split("."):
+        owner = vars(owner).get(part) if hasattr(owner, "__dict__") else None
+    return owner
 
 
 def stand_in(*arguments, **named):
@@ -722,6 +742,8 @@ def inspect(names, excluded, watched, profile, log):
     findings.refused.update({name: "known" for name in KNOWN if name in names})
     findings.modules.look()
     answers = profile.answers if profile.is_used else []
+    answered = {(answer.module, answer.name) for answer in answers}
+    answers = answers + [answer for answer in STANDARD_ANSWERS if (answer.module, answer.name) not in answered]
     first = {answer.module for answer in answers}
     names = [name for name in names if name in first] + [name for name in names if name not in first]
     import_all([name for name in names if name not in KNOWN], answers)

@@ -96,7 +96,7 @@ class Prewarm:
             if stamp and stamp[0] != _stamp(sys.modules.get(name)):
                 raise Refusal("{} is another file than was inspected".format(name))
             for function, answers in self.answers.get(name, {}).items():
-                codes.append(_answer(vars(sys.modules[name])[function], answers))
+                codes.append(_answer(_function(sys.modules[name], function), answers))
         for function, code in codes:
             function.__code__ = code
         if any(_stamp_of_file(path) != stamp for path, stamp in self.data):
@@ -292,9 +292,17 @@ def _answers_by_module(lines):
     for line in lines:
         function, _, text = line.partition(":")
         arguments, named, value = eval(text.replace("%20", " ").replace("%25", "%"), {"__builtins__": {}})
-        module, _, function = function.rpartition(".")
+        module, _, function = function.partition("/")
         found.setdefault(module, {}).setdefault(function, {})[ascii((arguments, named))] = value
     return found
+
+
+def _function(module, name):
+    """A function of a module, or of a class in it."""
+    owner = module
+    for part in name.split("."):
+        owner = vars(owner)[part]
+    return owner
 
 
 def _stand_in(*arguments, **named):

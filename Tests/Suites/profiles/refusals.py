@@ -1,5 +1,5 @@
-"""Tests the reasons for which a held program is not launched: another session or display than those of the hold, a library or a file of
-settings that has changed, another scale, age, and a program that has not come to rest. `Explain` names each."""
+"""Tests the reasons for which a held program is not launched: another session or display than those of the hold, a library
+or a file of settings that has changed, another scale, age, and a program that has not come to rest. `Explain` names each."""
 import os
 import shutil
 import signal

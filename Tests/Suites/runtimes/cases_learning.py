@@ -1,7 +1,10 @@
 """Python: what a launch records, and what the inspection of a list finds."""
+import os
+
 import cases_python
 import results
 from comparing import ENVIRONMENT
+from instance import CHANGED
 from learning import imports, inspect, record
 
 REGISTRY = """
@@ -83,6 +86,7 @@ MODULES = {
     "g_lazily": ("def f():\n  import g_arguments", "import"),
     "g_package": ("from . import inner", "directory"),
     "g_log": ("import logging", "import"),
+    "g_pybind": ("import builtins; builtins.__pybind11_internals_v4_g__ = 1", "import"),
     # The second module exists only after the first, which is refused.
     "g_makes": ("import sys, types; name = sys.argv[0]; sys.modules['g_made'] = types.ModuleType('g_made')", "arguments"),
     "g_made": ("raise ImportError", "fails"),
@@ -145,6 +149,47 @@ def findings_of(python, version):
                    and not {"G_SET", "G_PUT", "FOO", "TERM"} & read, str(read))
     causes = {finding[1]: finding[3] for finding in findings if finding[0] == "refused"}
     results.report(f"{version}: inspection: the cause is named", causes.get("g_imports_from") == "g_arguments", str(causes))
+
+
+ASKING = """import platform, ctypes.util
+import g_processor, g_library
+print(g_processor.x, g_library.x, platform.processor(), ctypes.util.find_library("m"))
+print(platform._Processor.from_subprocess.__code__.co_names, g_processor.ask is platform._Processor.from_subprocess)
+"""
+
+
+def answers(python, version):
+    """Functions of the standard library that start programs: a prewarm gets what they have returned in the inspection."""
+    if version.endswith("3.8"):
+        return  # it has another function
+    tools, ran = python.folder + "/tools", python.folder + "/ran"
+    uname = f"#!/bin/sh\necho >>{ran}\necho mine\n"
+    python.write("tools/uname", uname, 0o755)
+    python.write("site-packages/g_processor.py", "import platform; x = platform.processor(); ask = platform._Processor.from_subprocess\n")
+    python.write("site-packages/g_library.py", "import ctypes.util; x = ctypes.util.find_library('c')\n")
+    script = python.write("asking.py", ASKING)
+    environment = dict(ENVIRONMENT, PYTHONPATH=python.folder + "/site-packages", PATH=f"{tools}:/usr/bin:/bin")
+    path = python.folder + "/recorded"
+    record(python, [script], environment, python.folder, path)
+    findings = inspect(python.interpreter, path, environment)
+    lines = ["\t".join(finding[1:]) for finding in findings if finding[0] == "import"]
+    names = {line.partition("\t")[0] for line in lines}
+    results.report(f"{version}: inspection: what starts a known program is learned",
+                   {"g_processor", "g_library", "=uname", "=/etc/ld.so.cache"} <= names
+                   and any(name.startswith("?platform/_Processor.from_subprocess:") for name in names), str(findings))
+
+    def runs():
+        return os.path.getsize(ran)
+
+    before = runs()
+    python.pause(imports=lines, environment=environment).end()
+    results.report(f"{version}: a prewarm starts no program", runs() == before)
+    python.same("answers of programs", [script], environment=environment, imports=lines)
+    python.same("answers of programs, with another PATH", [script], environment=dict(environment, PATH="/usr/bin:/bin"),
+                prewarm=environment, imports=lines, anew=CHANGED)
+    python.same("answers of a program that was replaced", [script], environment=environment, imports=lines, anew=CHANGED,
+                change=lambda _: python.write("tools/uname", uname.replace("mine", "other"), 0o755))
+    python.refused("answers of another program than was inspected", imports=lines, environment=environment)
 
 
 def records(python, version):
@@ -216,5 +261,6 @@ def run():
     for version, path in cases_python.interpreters().items():
         python = cases_python.language(path, "python{}.{}".format(*version))
         findings_of(python, python.name)
+        answers(python, python.name)
         records(python, python.name)
         python.end()
