@@ -22,12 +22,12 @@ extension Spawner {
         }
         // A process may have ended at once. By now it is known whether it had executed its program.
         for spawn in concluded { conclude(spawn) }
-        finishDying()
+        finishEmpty()
     }
 
     /// Checks which of the instances whose first process has ended have no process left: an orphan
     /// that was just reaped may have been the last.
-    func finishDying() {
+    func finishEmpty() {
         if awaited.mainEnded.isEmpty { return }
         let snapshot = ProcessSnapshot()
         for number in awaited.mainEnded { finish(number, snapshot) }

@@ -87,7 +87,7 @@ extension Spawner {
             conclude(spawn)
         }
         // A process may have ended before its waiter reported, and no further end may follow.
-        finishDying()
+        finishEmpty()
     }
 
     func conclude(_ spawn: PendingSpawn) {

@@ -17,14 +17,14 @@ struct ManifestChecking {
     func check(
         _ drafts: [Control.ManifestDraft], _ report: @escaping ([Control.ManifestFault]) -> Void
     ) {
-        let lookups = loader.begin(log)
+        let cache = loader.begin(log)
         var faults: [Control.ManifestFault] = []
         var manifests: [AppManifest] = []
         for draft in drafts {
             let name = ManifestName(file: draft.name)
             let sources = draft.sources.map { ManifestSource(Array($0.text.utf8), file: $0.file) }
             let (manifest, diagnostics) = AppManifest.parse(
-                sources, name: name, lookups.manifestContext)
+                sources, name: name, cache.manifestContext)
             faults += diagnostics.errors
             // What the instances of a template refer to is not known before they have names.
             if let manifest, !name.isTemplate { manifests.append(manifest) }
@@ -41,7 +41,7 @@ struct ManifestChecking {
         var apps: [InstalledApp] = []
         for manifest in kept {
             do throws(LoadFailure) {
-                let app = try loader.maker(lookups).make(of: manifest, isDesktopOnly: false)
+                let app = try loader.maker(cache).make(of: manifest, isDesktopOnly: false)
                 app.map { apps.append($0) }
             } catch {
                 faults.append(
