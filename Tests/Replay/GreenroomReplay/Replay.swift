@@ -35,13 +35,12 @@ public struct Outcome: Hashable, Sendable {
 ///                                one is prepared after a quiet second
 ///     `planSeconds` after the    the rule says what should be warm; what is not wanted any more
 ///     first of a few launches    ends, and what is new is prepared, one after the other
-///     an instance reaches its    it ends; if the last plan is old and time can change the rule's
-///     age limit                  mind, the rule says again what should be warm; if the app is in the
-///                                plan, another instance is prepared
 ///     a day without a launch     everybody has logged out, and everything ends
 ///
-/// What is prepared is of use only once it is ready. The daemon also plans when somebody comes back
-/// (an unlock, the end of a sleep), of which a history says nothing.
+/// What is prepared is of use only once it is ready, and stays until it is launched or no longer in
+/// the plan: programs that are held at their windows, which are replaced while the machine is used,
+/// are not among these. The daemon also plans when somebody comes back (an unlock, the end of a
+/// sleep), of which a history says nothing.
 public struct Replay: Sendable {
     public let launches: [Launch]
     public let byteBudget: UInt64
@@ -50,10 +49,6 @@ public struct Replay: Sendable {
     static let quietSeconds = 1.0
     /// The time from a launch to the plan that it changes (`LaunchHistory.planningDelay`).
     static let planSeconds: Int64 = 3
-    /// How long an instance is kept (`Policy.prewarmTimeToLive`), and from what age on a plan must
-    /// be made anew before an instance is replaced.
-    static let lifeSeconds = 600.0
-    static let oldSeconds = lifeSeconds / 2
     static let sessionSeconds: Int64 = 86400
 
     public init(_ launches: [Launch], byteBudget: UInt64) {
@@ -86,7 +81,6 @@ public struct Replay: Sendable {
         var warm: [Key: Double] = [:]
         var sizes: [Key: Cost] = [:]
         var plan: Set<Key> = []
-        var plannedAt = 0.0
         /// The time of the next plan, if a launch has changed anything.
         var due: LocalTime?
         var lastLaunch: LocalTime?
@@ -120,24 +114,9 @@ public struct Replay: Sendable {
         mutating func pass(until next: LocalTime) {
             guard let lastLaunch else { return }
             let logout = lastLaunch.seconds + Replay.sessionSeconds
-            let end = Double(min(next.seconds, logout))
-            while true {
-                let old = warm.min { ($0.value, $0.key) < ($1.value, $1.key) }
-                let expiry = old.map { $0.value + Replay.lifeSeconds } ?? .infinity
-                if let due, Double(due.seconds) <= min(expiry, end) {
-                    self.due = nil
-                    decide(at: Double(due.seconds))
-                } else if let old, expiry < end {
-                    warm[old.key] = nil
-                    outcome.wasteCount += 1
-                    if rule.looksAtTime, expiry - plannedAt >= Replay.oldSeconds {
-                        decide(at: expiry)
-                    } else if plan.contains(old.key) {
-                        prepare(old.key, at: expiry)
-                    }
-                } else {
-                    break
-                }
+            if let due, due <= min(next, LocalTime(seconds: logout)) {
+                self.due = nil
+                decide(at: due)
             }
             guard next.seconds > logout else { return }
             outcome.wasteCount += warm.count
@@ -145,17 +124,15 @@ public struct Replay: Sendable {
             plan = []
         }
 
-        private mutating func decide(at time: Double) {
-            let wanted = rule.wanted(
-                at: LocalTime(seconds: Int64(time)), warm: Set(warm.keys), budget: budget)
+        private mutating func decide(at time: LocalTime) {
+            let wanted = rule.wanted(at: time, warm: Set(warm.keys), budget: budget)
             plan = Set(wanted)
-            plannedAt = time
             precondition(byteCount(of: plan) <= budget, "the rule is over its budget")
             for key in warm.keys where !plan.contains(key) {
                 warm[key] = nil
                 outcome.wasteCount += 1
             }
-            for key in wanted { prepare(key, at: time) }
+            for key in wanted { prepare(key, at: Double(time.seconds)) }
         }
 
         private mutating func prepare(_ key: Key, at time: Double) {

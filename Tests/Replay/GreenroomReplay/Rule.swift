@@ -13,8 +13,6 @@ protocol Rule {
     mutating func launched(_ launch: Launch)
     /// The apps that should be warm, the most urgent first. There is room for all of them.
     func wanted(at time: LocalTime, warm: Set<Key>, budget: UInt64) -> [Key]
-    /// Whether time alone can change the answer.
-    var looksAtTime: Bool { get }
 }
 
 /// The names of the rules, for reports.
@@ -131,7 +129,6 @@ struct Tally {
 struct Counts: Rule {
     var tally = Tally()
     let score: (Tally, Key, LocalTime) -> Double
-    var looksAtTime: Bool { false }
 
     init(score: @escaping (Tally, Key, LocalTime) -> Double) { self.score = score }
 
@@ -145,7 +142,6 @@ struct Counts: Rule {
 /// Takes the most recent app, the most frequent one, the next recent one, and so on.
 struct Mixed: Rule {
     var tally = Tally()
-    var looksAtTime: Bool { false }
 
     mutating func launched(_ launch: Launch) { tally.note(launch) }
 
@@ -167,7 +163,6 @@ struct Predicting: Rule {
     var excluded: Set<Term> = []
     var isByValue = true
     var prices = Prices()
-    var looksAtTime: Bool { true }
     /// A user who has launched nothing for this time, in seconds, counts as logged out.
     static let sessionSeconds: Int64 = 86400
     /// A user who has launched nothing for this time counts as absent.
