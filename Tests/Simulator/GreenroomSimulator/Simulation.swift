@@ -18,6 +18,8 @@ struct Simulation: Sendable {
     var crashAt: Int?
     /// Whether the spawner dies at the same time.
     var spawnerDies = false
+    /// The losses of a spawner that the supervisor does not hear of, because it dies after the first.
+    var unheardLosses: [Event] = []
     /// True only for a shrunk failure, because making the text takes longer than the run.
     var isTracing = false
     var trace: [String] = []
@@ -311,9 +313,12 @@ struct Simulation: Sendable {
         try feed(.restored)
         if isClean && level == .none && !wasShuttingDown && !spawnerDies {
             try compare(
-                with: before, afterHearing: report.filter(\.isUnheard), launchWaits: launchWaits)
+                with: before,
+                afterHearing: report.filter { $0.isUnheard || unheardLosses.contains($0) },
+                launchWaits: launchWaits)
         }
         spawnerDies = false
+        unheardLosses = []
         if wasShuttingDown { try feed(.shutdownRequested) }
     }
 
@@ -331,7 +336,15 @@ struct Simulation: Sendable {
         let shown = Set(
             (former.instances + before.instances).filter { $0.shellUser != nil }.map(\.instance))
         var notCompared = shown
-        let known = former.instances.map(\.instance).filter { !shown.contains($0) }
+        // An instance that a shell has named came to the front just now. If another shell of the user
+        // was there, which names it no more, it displaced more than under a shell's protection.
+        for group in ["seat0", "seat1"] {
+            let (formerFront, front) = (former.foreground(of: group), before.foreground(of: group))
+            if !front.subtracting(formerFront).isDisjoint(with: shown) {
+                notCompared.formUnion(formerFront.subtracting(front))
+            }
+        }
+        let known = former.instances.map(\.instance).filter { !notCompared.contains($0) }
         for old in known.compactMap({ before.instance($0) })
         where old.state != .launching || old.launchedAt != nil {
             // The former supervisor's last event may have shown that a depth saves nothing. The

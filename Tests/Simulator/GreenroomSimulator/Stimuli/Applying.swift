@@ -70,7 +70,9 @@ extension Simulation {
         case .crashSpawner:
             var dice = Dice(seed: seed, thing: UInt64(eventCount))
             let dies = crashAt != nil
-            for event in world.loseOrders(&dice) {
+            let losses = world.loseOrders(&dice)
+            if dies { unheardLosses = Array(losses.dropFirst()) }
+            for event in losses {
                 try feed(event)
                 // The next supervisor has compared the other records itself.
                 if dies { break }
