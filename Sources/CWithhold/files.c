@@ -83,6 +83,11 @@ static bool is_out_of_reach(int error) {
     return error == EACCES || error == ENOTDIR;
 }
 
+/// (access(2) is one of the functions below.)
+static bool is_there(const char *path) {
+    return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+}
+
 /// Watches the nearest folder that is there for the next part of the path.
 static void await_file(struct file *file) {
     char folder[PATH_MAX];
@@ -96,10 +101,9 @@ static void await_file(struct file *file) {
         file->name = file->path + slash + 1;
         file->name_length = name_end - slash - 1;
         if ((file->folder = inotify_add_watch(watcher, folder, ARRIVALS)) >= 0) {
-            // It may have appeared before the folder was watched. (access(2) is one of the functions
-            // below.)
+            // It may have appeared before the folder was watched.
             folder[end] = first;
-            if (syscall(SYS_faccessat, AT_FDCWD, folder, F_OK) == 0) is_incomplete = true;
+            if (is_there(folder)) is_incomplete = true;
             return;
         }
         name_end = slash;
@@ -164,7 +168,9 @@ static void note(const char *path, bool is_missed) {
     errno = error;
 }
 
-/// Whether the event is about a file that was read, or one that the program has looked for.
+/// Whether the event is about a file that was read, or one that the program has looked for and that is
+/// there now. (A folder may appear without the file. That happens in every new home, when a first
+/// program makes the folder of settings.)
 static bool is_change(const struct inotify_event *event) {
     bool is_folder = false;
     for (unsigned i = 0; i < file_count; i++) {
@@ -172,7 +178,7 @@ static bool is_change(const struct inotify_event *event) {
         if (file->folder < 0 || file->folder != event->wd) continue;
         is_folder = true;
         if (event->len && strlen(event->name) == file->name_length
-            && !memcmp(event->name, file->name, file->name_length))
+            && !memcmp(event->name, file->name, file->name_length) && is_there(file->path))
             return true;
     }
     return !is_folder;

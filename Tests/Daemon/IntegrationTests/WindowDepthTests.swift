@@ -298,6 +298,36 @@ import Testing
         #expect(try client.launch(Self.app).kind == .prewarmed)
     }
 
+    /// A program looks for its settings in folders that are made later, perhaps by another program.
+    @Test(arguments: [".config", ".config/probe"])
+    func `a folder that appears is no change, but a file in it is`(folder: String) throws {
+        try requireFreezer()
+        let name = ".config/probe/absent"
+        let home = try TemporaryDirectory()
+        chmod(home.path, 0o777)
+        let bench = try Bench(
+            "access \(home.path)/\(name) xlib one", lines: ["Environment=HOME=\(home.path)"])
+        let client = try bench.client()
+        func make(_ path: String) {
+            mkdir(home.path + "/" + path, 0o777)
+            chmod(home.path + "/" + path, 0o777)
+        }
+        if folder != ".config" { make(".config") }
+        let held = try bench.awaitHeld()
+        make(folder)
+        let warm = try client.launch(Self.app)
+        #expect(warm.kind == .prewarmed && warm.instance == held.instance)
+        let next = try bench.daemon.await("another held window") { client in
+            try client.paused(Self.app).first {
+                $0.instance != held.instance && $0.areThreadsFrozen == true
+            }
+        }
+        make(".config/probe")
+        _ = try home.write("new", to: name)
+        let cold = try client.launch(Self.app)
+        #expect(cold.coldReason == .fileChanged && cold.instance != next.instance)
+    }
+
     /// A file that the program has written itself is no change, but a later one is.
     @Test(arguments: [1, 2])
     func `a file that the program has replaced before its window is watched`(times: Int) throws {
