@@ -4,12 +4,18 @@
 Each program prints a line and ends. The times are those from the request (directly: from the spawn) to the
 first byte and to the end of the output, by a client with a connection. Both kinds take turns; a line per
 program has the medians. A program is skipped, with the reason, where its interpreter is missing. Programs
-of the second table are launched until the daemon has learned what they import.
+of the second table are launched until the daemon has learned what they import. Beside some of them are measured,
+in the same rounds, what others offer (runtime_peers.py).
+
+At last, each program is asked whether it is slower with Greenroom: it is if it was slower in so many rounds that
+chance would do so once in a thousand times.
 """
 
 import argparse
 import json
+import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +26,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import bars
+import runtime_peers
 from bench import PATIENCE_SECONDS, Daemon, describe, percentile, prewarm_request
 from control import request
 
@@ -53,11 +60,17 @@ class Hello implements Callable<Integer> {
 }
 """
 PICOCLI_ARCHIVE = "/usr/share/java/picocli.jar"
+# Half of the 0.85 that mvn, ant and tsc took at first.
+HALF = 0.425
 # The same for programs whose imports are learned. A program without a script is an installed tool.
 LEARNED = [
     ("Python, stdlib", ["python3", "FILE"],
      "import asyncio, email.message, http.server, json, sqlite3\nprint('x')\n", 0.05),
     ("Python, numpy", ["python3", "FILE"], "import numpy\nprint('x')\n", 0.05),
+    ("Python, scipy", ["python3", "FILE"],
+     "import numpy, scipy.linalg, scipy.optimize, scipy.stats\nprint('x')\n", 0.02),
+    ("Python, pandas", ["python3", "FILE"], "import pandas\nprint('x')\n", 0.02),
+    ("Python, flask", ["python3", "FILE"], "import flask\nflask.Flask('x')\nprint('x')\n", 0.03),
     ("Perl, Moose", ["perl", "FILE"],
      "use Moose; has x => (is => 'ro'); print main->new(x => 'x')->x, \"\\n\";\n", 0.08),
     ("Ruby, two gems", ["ruby", "FILE"],
@@ -67,7 +80,7 @@ LEARNED = [
     ("Node, express", ["node", "FILE"],
      "const app = require('express')()\napp.get('/', (q, r) => r.send('x'))\nconsole.log('x')\n", 0.1),
     ("eslint", ["eslint", "--help"], None, None),
-    ("tsc", ["tsc", "--version"], None, None),
+    ("tsc", ["tsc", "--version"], None, HALF),
     ("npm", ["npm", "--version"], None, None),
     ("django-admin", ["django-admin", "--version"], None, None),
     ("Django, check", ["django-admin", "check", "--pythonpath", "FOLDER", "--settings", "site1.settings"], None, 0.15),
@@ -81,10 +94,16 @@ LEARNED = [
     ("pip", ["pip3", "--version"], None, None),
     ("meson", ["meson", "--version"], None, None),
     ("hg", ["hg", "--version"], None, None),
+    # Scripts of the shell that execute Java, and the commands of Java that they execute.
+    ("mvn", ["mvn", "--version"], None, None),
+    ("mvn, its Java", ["mvn", "--version"], None, HALF),
+    ("ant", ["ant", "-f", "FOLDER/build.xml", "-q"], None, None),
+    ("ant, its Java", ["ant", "-f", "FOLDER/build.xml", "-q"], None, HALF),
 ]
 PROFILES = Path(__file__).resolve().parents[2] / "config/profiles"
 # Things that the programs need and that may be missing, each with a program that finds out.
-NEEDED = {"numpy": "import numpy", "Moose": "use Moose", "nokogiri": "require 'active_support/all'; require 'nokogiri'",
+NEEDED = {"numpy": "import numpy", "scipy": "import scipy", "pandas": "import pandas", "flask": "import flask",
+          "Moose": "use Moose", "nokogiri": "require 'active_support/all'; require 'nokogiri'",
           "ggplot2": "library(ggplot2)", "express": "require('express')"}
 
 
@@ -109,6 +128,10 @@ def words_of(name, words, text, folder):
         elif words[0].startswith("FOLDER/"):
             (place / Path(interpreter).name).symlink_to(interpreter)
             interpreter = str(place / Path(interpreter).name)
+        elif words[0] == "ant":
+            (place / "build.xml").write_text('<project default="all"><target name="all"><echo>x</echo></target></project>\n')
+        if name.endswith("its Java"):
+            return java_of([interpreter, *(word.replace("FOLDER", str(place)) for word in words[1:])], place), None
         return [interpreter, *(word.replace("FOLDER", str(place)) for word in words[1:])], None
     file = place / ("Hello.java" if words[0] == "java" else "hello")
     file.write_text(text)
@@ -124,6 +147,17 @@ def words_of(name, words, text, folder):
         subprocess.run(["javac", "-cp", PICOCLI_ARCHIVE, "-d", place, file], check=True, stderr=subprocess.DEVNULL)
     return [interpreter, *(word.replace("FILE", str(file)).replace("FOLDER", str(place))
                            for word in words[1:])], None
+
+
+def java_of(words, place):
+    """The command that a script of the shell executes: Java's, which stands for another program meanwhile."""
+    told, java = place / "told", shutil.which("java", path="/usr/bin:/bin")
+    (place / "bin").mkdir()
+    (place / "bin/java").write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >>{told}\n")
+    (place / "bin/java").chmod(0o755)
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, cwd="/",
+                   env={**os.environ, "JAVA_HOME": str(place), "JAVACMD": str(place / "bin/java")})
+    return [java, *told.read_text().splitlines()]
 
 
 def times(output):
@@ -171,11 +205,52 @@ def learned(daemon, app):
         for reason in reasons:
             if reason["code"] in ("imports_learned", "imports_abandoned"):
                 return reason["text"]
+        if not any(reason["code"].startswith("imports_") for reason in reasons):
+            return f"nothing is learned of it: {json.dumps(reasons)}"
         if time.monotonic() > asked + 2:
             launched(daemon, app)
             asked = time.monotonic()
         time.sleep(0.05)
     return f"nothing was learned: {json.dumps(reasons)}"
+
+
+def wins_by_chance(rounds):
+    """In how many rounds one of two equals is slower, at least, with a probability of a thousandth at most."""
+    ways = 0
+    for count in range(rounds, -1, -1):
+        ways += math.comb(rounds, count)
+        if ways / 2 ** rounds > 0.001:
+            return count + 1
+
+
+def quoted(word):
+    """A word of Exec=."""
+    return word if word and not set(word) & set(" \t\"'\\%$") else '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def compare(name, direct, prewarmed, bar):
+    """Prints a program's line. Returns whether it is slower with Greenroom, by more than noise."""
+    ours, our_end = (percentile([values[i] for values, _ in prewarmed], 50) for i in (0, 1))
+    theirs, their_end = (percentile([values[i] for values in direct], 50) for i in (0, 1))
+    served = sum(kind == "prewarmed" for _, kind in prewarmed)
+    verdict = "" if bar is None else bars.at_most(
+        f"{name}: request to the first byte, p50, to a direct run", ours / theirs, bar, "×", digits=3)
+    print(f"{name:<14} {ours:8.2f} ms | directly {theirs:8.2f} | {ours / theirs:5.2f} | to the end "
+          f"{our_end:8.2f} | {their_end:8.2f} | {our_end / their_end:5.2f}  "
+          f"({served} of {len(prewarmed)} prewarmed){verdict}")
+    slower = [sum(values[i] > others[i] for (values, _), others in zip(prewarmed, direct)) for i in (0, 1)]
+    if max(slower) < wins_by_chance(len(direct)):
+        return False
+    print(f"# {name}: slower than directly: to the first byte in {slower[0]} of {len(direct)} rounds, to the end in {slower[1]}")
+    return True
+
+
+def beside(peer, prewarmed):
+    """Prints a peer's line."""
+    ours, our_end = (percentile([values[i] for values, _ in prewarmed], 50) for i in (0, 1))
+    theirs, their_end = (percentile([values[i] for values in peer.samples], 50) for i in (0, 1))
+    print(f"{peer.program:<14} {ours:8.2f} ms | {peer.made.name} {theirs:8.2f} | {ours / theirs:5.2f} | to the end "
+          f"{our_end:8.2f} | {their_end:8.2f} | {our_end / their_end:5.2f}")
 
 
 def identifier(name):
@@ -186,13 +261,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--product", type=Path, required=True, help="folder of the release build")
     parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--only", default="", metavar="PATTERN", help="only the programs whose names it matches")
     arguments = parser.parse_args()
     product = arguments.product.resolve()
     describe(product, arguments)
+    os.chdir("/")  # where the launches are, too
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
         daemon = ProfiledDaemon(product, folder)
-        found = {}
-        for name, words, text, bar in PROGRAMS + LEARNED:
+        found, peers = {}, []
+        wanted = [one for one in PROGRAMS + LEARNED if re.search(arguments.only, one[0])]
+        for name, words, text, bar in wanted:
             program, reason = words_of(name, words, text, folder)
             if not program:
                 print(f"# {name}: skipped, {reason}")
@@ -201,30 +279,32 @@ def main():
                 continue
             found[name] = (program, bar)
             imports = "" if any(name == one[0] for one in LEARNED) else "none"
-            daemon.install(identifier(name), f"[App]\nExec={' '.join(program)}\nInstances=multiple\n"
+            daemon.install(identifier(name), f"[App]\nExec={' '.join(map(quoted, program))}\nInstances=multiple\n"
                                              f"[Prewarm]\nWhen=demand\nImports={imports}\n")
         daemon.start()
         try:
             for name, *_ in LEARNED:
                 if name in found:
                     print(f"# {name}: {learned(daemon, identifier(name))}")
+            peers = runtime_peers.start({name: program for name, (program, _) in found.items()}, folder)
             samples = {name: ([], []) for name in found}
             for _ in range(arguments.rounds):
                 for name, (direct, prewarmed) in samples.items():
                     direct.append(directly(found[name][0]))
                     prewarmed.append(launched(daemon, identifier(name)))
+                    for peer in peers:
+                        if peer.program == name:
+                            peer.measure()
         finally:
+            for peer in peers:
+                peer.made.stop()
             daemon.stop()
-    for name, (direct, prewarmed) in samples.items():
-        bar = found[name][1]
-        ours, our_end = (percentile([values[i] for values, _ in prewarmed], 50) for i in (0, 1))
-        theirs, their_end = (percentile([values[i] for values in direct], 50) for i in (0, 1))
-        served = sum(kind == "prewarmed" for _, kind in prewarmed)
-        verdict = "" if bar is None else bars.at_most(
-            f"{name}: request to the first byte, p50, to a direct run", ours / theirs, bar, "×", digits=3)
-        print(f"{name:<14} {ours:8.2f} ms | directly {theirs:8.2f} | {ours / theirs:5.2f} | to the end "
-              f"{our_end:8.2f} | {their_end:8.2f} | {our_end / their_end:5.2f}  "
-              f"({served} of {len(prewarmed)} prewarmed){verdict}")
+    slower = [name for name, (direct, prewarmed) in samples.items() if compare(name, direct, prewarmed, found[name][1])]
+    for peer in peers:
+        beside(peer, samples[peer.program][1])
+    print(f"# {len(wanted) - len(found)} of {len(wanted)} programs are skipped")
+    bars.at_most(f"programs that are slower than without Greenroom, of {len(found)}: {', '.join(slower) or 'none'}",
+                 len(slower), 0, "programs", digits=0)
     bars.report()
 
 
