@@ -147,7 +147,7 @@ def scripts(python):
         file = file_of(name)
         python.write(file, dedent(text))
         words = [file, "a b", "", "ü"]
-        python.same(name, words, imports=[] if "modules" in name else IMPORTS, change=note_the_time)
+        python.same_on_both(name, words, imports=[] if "modules" in name else IMPORTS, change=note_the_time)
         if name in ("streams", "environment", "exception"):
             python.same(name + ", booted", words)
 

@@ -71,7 +71,7 @@ class Language:
         self.same_on_terminal(name, words, [], typed=given + b"\x04", **more)
 
     def same_on_terminal(self, name, words, dialogue, options=(), imports=(), environment=None, prewarm=None, directory="",
-                         anew=0, hides=(), direct=None, launch=None, typed=b""):
+                         anew=0, hides=(), direct=None, launch=None, typed=b"", change=None):
         """A case on a terminal of its own. `dialogue`: a pattern to wait for, and what to type then, in turns. `typed` is
         typed before the start."""
         def run(paused, words, launch, environment):
@@ -79,7 +79,7 @@ class Language:
             return (instance.talk_directly(words, environment, folder, dialogue, typed),
                     instance.talk_prewarmed(paused, launch, environment, folder, dialogue, typed))
 
-        self._compare(name + ", terminal", words, run, options, imports, environment, prewarm, anew, hides, direct, launch, None)
+        self._compare(name + ", terminal", words, run, options, imports, environment, prewarm, anew, hides, direct, launch, change)
 
     def _compare(self, name, words, run, options, imports, environment, prewarm, anew, hides, direct, launch, change):
         if not is_wanted(name):
