@@ -11,6 +11,8 @@ struct Simulation: Sendable {
     var sessions: Set<String> = []
     /// The groups whose session is active; nil in a world in which nobody follows sessions.
     var activeSessions: Set<String>?
+    /// Whether this world is a desktop, in which most programs are held at their first windows.
+    let isDesktop: Bool
     var requestCount: UInt64 = 0
     var names: [LaunchIdentifier] = []
     var eventCount = 0
@@ -55,7 +57,11 @@ struct Simulation: Sendable {
         policy.assumedWindowBytes = 20 << 20
         policy.windowGrace = .seconds(1 + machine.below(60))
         activeSessions = machine.percent(60) ? ["seat0", "seat1"] : nil
-        self.catalogue = (0..<count).map { Self.app($0, among: count, &dice) }
+        isDesktop = machine.percent(30)
+        if isDesktop { policy.windowByteBudget = max(policy.windowByteBudget, 128 << 20) }
+        self.catalogue = (0..<count).map { [isDesktop] in
+            Self.app($0, among: count, isOnDesktop: isDesktop, &dice)
+        }
         self.checker = Checker(policy: policy)
         self.core = Lifecycle(policy: policy, seed: seed)
     }
@@ -66,18 +72,19 @@ struct Simulation: Sendable {
     }
 
     private static func app(
-        _ number: Int, among count: Int, _ dice: inout Dice
+        _ number: Int, among count: Int, isOnDesktop: Bool, _ dice: inout Dice
     ) -> AppDescription {
         var app = AppDescription(identifier: AppIdentifier("org.example.app\(number)"))
         app.backgroundGrace = dice.percent(50) ? .seconds(1 + dice.below(15)) : nil
         app.terminateGrace = dice.percent(30) ? .seconds(1 + dice.below(8)) : nil
         app.launchDeadline = dice.percent(30) ? .seconds(1 + dice.below(8)) : nil
-        vary(&app, number, among: count, &dice)
+        vary(&app, number, among: count, isOnDesktop: isOnDesktop, &dice)
         return app
     }
 
     static func vary(
-        _ app: inout AppDescription, _ number: Int, among count: Int, _ dice: inout Dice
+        _ app: inout AppDescription, _ number: Int, among count: Int, isOnDesktop: Bool,
+        _ dice: inout Dice
     ) {
         app.foregroundGroup = ["seat0", "seat1", nil][dice.below(3)]
         app.isSingleInstance = dice.percent(40)
@@ -103,6 +110,7 @@ struct Simulation: Sendable {
             app.importBasis = app.depth == .runtime ? 1 : nil
             app.importsLearned = app.depth == .runtime && app.generation % 2 == 0
             forgetBoot(&app)
+            if isOnDesktop { showWindows(&app, number) }
             return
         }
         app.acknowledges = true
@@ -114,6 +122,14 @@ struct Simulation: Sendable {
         app.version = UInt64(dice.below(2))
         app.stateVersion = app.version
         app.scenes = [.unsupported, .single, .multiple][dice.below(3)]
+    }
+
+    /// The app is a desktop program, as its profile says.
+    private static func showWindows(_ app: inout AppDescription, _ number: Int) {
+        (app.depth, app.importBasis, app.importsLearned) = (.window, nil, false)
+        app.prewarmOccasion = [.boot, .login, .auto][number % 3]
+        app.prewarmCount = 1 + number % 2
+        app.isEligible = true
     }
 
     /// No instance that was paused before can serve the app, which has changed in other ways.
@@ -178,7 +194,7 @@ struct Simulation: Sendable {
         case .learnLibraries(let id, let lesson): world.learnLibraries(id, lesson, at: now)
         case .freeze(let id): world.freeze(id, at: now)
         case .freezePaused(let id): world.freezePaused(id, at: now)
-        case .thaw(let id): world.thaw(id)
+        case .thaw(let id): world.thaw(id, at: now)
         case .watchSettings(let id): world.watchSettings(of: id, at: now)
         case .terminate(let id): world.terminate(id, at: now)
         case .kill(let id): world.kill(id, at: now)
@@ -207,13 +223,18 @@ struct Simulation: Sendable {
         }
     }
 
-    /// Lets time pass: deadlines and the world's own events happen in their order.
-    mutating func wait(_ duration: Duration) throws(Violation) {
-        let end = now.advanced(by: duration)
+    /// Lets time pass, at most until `end`: deadlines and the world's own events happen in their
+    /// order. Returns what was found as soon as it is there.
+    mutating func pass<Found>(
+        until end: Instant, _ find: (Simulation) -> Found?
+    ) throws(Violation) -> Found? {
         var count = 0
-        while let next = [world.agenda.soonest, core.nextDeadline].compactMap({ $0 }).min(),
-            next <= end
-        {
+        while true {
+            if let found = find(self) { return found }
+            guard
+                let next = [world.agenda.soonest, core.nextDeadline].compactMap({ $0 }).min(),
+                next <= end
+            else { return nil }
             count += 1
             try checker.require(count < Self.loopLimit, "the core loops")
             now = max(now, next)
@@ -223,6 +244,11 @@ struct Simulation: Sendable {
                 try feed(.deadlineReached)
             }
         }
+    }
+
+    mutating func wait(_ duration: Duration) throws(Violation) {
+        let end = now.advanced(by: duration)
+        let _: Never? = try pass(until: end) { _ in nil }
         now = end
         guard duration >= .seconds(60) else { return }
         for (identifier, request) in checker.owed {
@@ -261,12 +287,14 @@ struct Simulation: Sendable {
     }
 
     /// The supervisor dies and another one begins with only the records and the spawner's table.
-    private mutating func restart(isClean: Bool) throws(Violation) {
+    mutating func restart(isClean: Bool) throws(Violation) {
         crashAt = nil
         if isTracing {
             trace.append("  ! the supervisor dies\(spawnerDies ? " with the spawner" : "")")
         }
         let before = core
+        checker.note(.supervisor, in: world)
+        if spawnerDies { checker.note(.spawner, in: world) }
         world.listening = []
         world.alarm = nil
         let (level, wasShuttingDown) = (checker.pressure, checker.isShuttingDown)

@@ -16,6 +16,10 @@ public struct Tally: Sendable {
     public internal(set) var unwelcomeHeld = 0
     /// How often the age of a paused instance without a limit was checked.
     public internal(set) var ageless = 0
+    /// How often held programs, or the daemons, lost something.
+    public private(set) var heldEncounters: [HeldEncounter: Int] = [:]
+    /// Hints by which a held program was aired.
+    public internal(set) var hintedAirings = 0
     /// Launches that were measured to find out how much a depth saves.
     public internal(set) var timings = 0
     /// Held programs that were launched by a call of their name on a bus.
@@ -37,6 +41,15 @@ public struct Tally: Sendable {
         if let reason = outcome.coldReason { coldReasons[reason, default: 0] += 1 }
     }
 
+    mutating func note(_ encounter: HeldEncounter) {
+        heldEncounters[encounter, default: 0] += 1
+    }
+
+    /// What a long run must have met, and this one has not.
+    public var unmetEncounters: [HeldEncounter] {
+        HeldEncounter.all.filter { heldEncounters[$0] == nil }
+    }
+
     mutating func note(_ end: InstanceRecord) {
         if let reason = end.endReason { exits[reason, default: 0] += 1 }
     }
@@ -53,6 +66,8 @@ public struct Tally: Sendable {
         unheldForBytes += other.unheldForBytes
         unwelcomeHeld += other.unwelcomeHeld
         ageless += other.ageless
+        heldEncounters.merge(other.heldEncounters, uniquingKeysWith: +)
+        hintedAirings += other.hintedAirings
         timings += other.timings
         calledLaunches += other.calledLaunches
         restarts += other.restarts
@@ -71,7 +86,9 @@ extension Tally: CustomStringConvertible {
             "cold because: \(Self.words(coldReasons))",
             "ends: \(Self.words(exits))", "demoted because: \(Self.words(demotions))",
             "held at windows: \(windowPrewarms), not for lack of room: \(unheldForBytes), steps for an "
-                + "absent user: \(unwelcomeHeld), without an age limit: \(ageless)",
+                + "absent user: \(unwelcomeHeld), aired by hints: \(hintedAirings), "
+                + "without an age limit: \(ageless)",
+            "losses while held: \(Self.words(heldEncounters))",
             "scheduled work: \(runs) runs, \(Self.words(runOutcomes))",
             "supervisors killed: \(restarts); apps started again: \(appRestarts), given up: "
                 + "\(failures)",

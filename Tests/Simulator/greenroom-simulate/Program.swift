@@ -2,8 +2,13 @@ import Glibc
 import GreenroomSimulator
 
 /// `greenroom-simulate [--events N] [--seed S]`: random worlds against the core. Exit status 0 if
-/// every invariant held, 1 with the seed and a shrunk trace if not, 64 for a usage error.
+/// every invariant held, 1 with the seed and a shrunk trace if not, or if a long run has not met what
+/// it must meet, 64 for a usage error.
 @main struct Program {
+    /// From this number of events on, a run is long: the rarest encounter is then expected about ten
+    /// times.
+    static let longRun = 1_000_000
+
     static func main() {
         var (events, seed) = (1_000_000, UInt64.random(in: 0..<1_000_000_000))
         var arguments = CommandLine.arguments.dropFirst()
@@ -24,8 +29,13 @@ import GreenroomSimulator
         let rate = Int(Double(campaign.eventCount) / max(seconds, 0.001))
         print("\(campaign.eventCount) events in \(campaign.worldCount) worlds, \(rate) per second")
         print("\(campaign.tally)")
-        guard let failure else { return }
-        print(failure)
+        if let failure {
+            print(failure)
+            exit(1)
+        }
+        let unmet = campaign.tally.unmetEncounters
+        guard campaign.eventCount >= longRun, !unmet.isEmpty else { return }
+        print("never met: \(unmet.map { "\($0)" }.joined(separator: ", "))")
         exit(1)
     }
 

@@ -39,6 +39,8 @@ import Testing
         #expect(campaign.tally.unheldForBytes > 0)
         #expect(campaign.tally.unwelcomeHeld > 0)
         #expect(campaign.tally.ageless > 0)
+        #expect(campaign.tally.unmetEncounters == [])
+        #expect(campaign.tally.hintedAirings > 0)
         #expect(campaign.tally.timings > 0)
         #expect(campaign.tally.calledLaunches > 0)
         #expect(campaign.tally.restarts > 0)

@@ -64,6 +64,8 @@ struct Checker: Sendable {
     var called: Set<InstanceIdentifier> = []
     /// The time since which each held program that is being aired runs.
     var aired: [InstanceIdentifier: Instant] = [:]
+    /// When each held program was last thawed for a moment.
+    var lastAired: [InstanceIdentifier: Instant] = [:]
     /// When each instance acknowledged willTerminate.
     var agreedAt: [InstanceIdentifier: Instant] = [:]
     /// The instances whose end this event began, and those to which it sent a signal.
@@ -159,6 +161,7 @@ struct Checker: Sendable {
         reports = [:]
         called = []
         aired = [:]
+        lastAired = [:]
         isShuttingDown = false
         isAsleep = false
         isRestoring = true

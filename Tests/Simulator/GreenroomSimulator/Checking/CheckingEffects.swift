@@ -79,7 +79,7 @@ extension Checker {
                 "has the settings of \(id) watched, which is not held")
         case .thaw(let id):
             try require(saved[id]?.state != .suspended, "thawed \(id), saved as suspended")
-            noteThaw(id, now)
+            try noteThaw(id, event, now)
         case .terminate(let id), .kill(let id):
             if case .terminate = effect { try checkOwnEnd(id, now) }
             signalled.insert(id)

@@ -21,12 +21,21 @@ extension Checker {
         }
     }
 
-    /// A program that stays held is thawed only for a moment.
-    mutating func noteThaw(_ id: InstanceIdentifier, _ now: Instant) {
+    /// A program that stays held is thawed only for a moment, and not by each of many hints.
+    mutating func noteThaw(
+        _ id: InstanceIdentifier, _ event: Event, _ now: Instant
+    ) throws(Violation) {
         guard let record = saved[id], record.state == .prewarmed, record.depth == .window else {
             return
         }
+        if case .requested(_, .prepare(let app)) = event {
+            try require(record.app == app, "a hint for \(app) airs \(id)")
+            tally.hintedAirings += 1
+            let isRare = lastAired[id].map { $0.advanced(by: .seconds(5)) <= now } ?? true
+            try require(isRare, "hints air \(id) again and again")
+        }
         aired[id] = now
+        lastAired[id] = now
     }
 
     func checkAiring(at now: Instant) throws(Violation) {

@@ -117,7 +117,8 @@ extension Checker {
             guard let record = core.instance(id), record.state == .prewarmed else { continue }
             if case .fails = process.fate.freeze { continue }
             if aired[id] != nil { continue }
-            try require(process.isFrozen, "\(id) is paused and its threads run")
+            try require(
+                process.isFrozen || process.isFreezing, "\(id) is paused and its threads run")
         }
     }
 

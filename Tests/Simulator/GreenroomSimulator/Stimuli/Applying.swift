@@ -70,6 +70,7 @@ extension Simulation {
         case .crashSpawner:
             var dice = Dice(seed: seed, thing: UInt64(eventCount))
             let dies = crashAt != nil
+            checker.note(.spawner, in: world)
             let losses = world.loseOrders(&dice)
             if dies { unheardLosses = Array(losses.dropFirst()) }
             for event in losses {
@@ -110,6 +111,7 @@ extension Simulation {
         case .makeStale, .measure, .crash, .endBySignal, .runOutOfMemory, .stallInstance, .exit,
             .loseChannel, .repeatFact:
             try applyToInstance(stimulus)
+        case .lose(let loss, let moment, let pick): try lose(loss, moment, pick)
         }
     }
 
@@ -147,9 +149,45 @@ extension Simulation {
             .connect,
             .resetFailed, .scene, .lock, .reportForeground, .loseShell, .changeTime, .logOut,
             .sleep, .shutDownInVain,
-            .stall, .prepare, .loseState, .trigger, .forgiveTriggers, .task:
+            .stall, .prepare, .loseState, .trigger, .forgiveTriggers, .task, .lose:
             break
         }
+    }
+
+    /// Most programs are held by then.
+    private static let patience = Duration.seconds(70)
+
+    private mutating func lose(
+        _ loss: HeldLoss, _ moment: HeldMoment, _ pick: Int
+    ) throws(Violation) {
+        // Otherwise, what has failed once is not held again before its files change.
+        if isDesktop { try feed(.requested(nextRequest(), .resetFailed(identifier(pick)))) }
+        // What is frozen is released by a launch, and aired by a hint.
+        let awaited = moment == .released || moment == .airing ? .frozen : moment
+        let id = try pass(until: now.advanced(by: Self.patience)) { simulation in
+            simulation.checker.held(in: simulation.world, awaited, pick)
+        }
+        guard let id, let record = checker.saved[id] else { return }
+        if moment == .airing { try feed(.requested(nextRequest(), .prepare(record.app))) }
+        if moment == .released { try launchHeld(record) }
+        switch loss {
+        case .watch:
+            checker.note(.watch, of: id, in: world)
+            if let event = world.endWatch(of: id) { try feed(event) }
+        case .display:
+            checker.note(.display, of: id, in: world)
+            world.endDisplay(of: id, at: now)
+        case .spawner: try apply(.crashSpawner)
+        case .supervisor: try restart(isClean: true)
+        }
+        try launchHeld(record)
+    }
+
+    private mutating func launchHeld(_ record: InstanceRecord) throws(Violation) {
+        let launch = LaunchRequest(
+            app: record.app, launchIdentifier: name(nil), environmentKey: record.environmentKey,
+            inBackground: false)
+        try feed(.requested(nextRequest(), .launch(launch)))
     }
 
     private mutating func happen(_ event: Event) throws(Violation) {
@@ -170,7 +208,8 @@ extension Simulation {
         if dice.percent(30), catalogue[index].importBasis != nil {
             Self.learnImports(of: &catalogue[index])
         } else if dice.percent(70) {
-            Self.vary(&catalogue[index], index, among: catalogue.count, &dice)
+            Self.vary(
+                &catalogue[index], index, among: catalogue.count, isOnDesktop: isDesktop, &dice)
             catalogue[index].generation += 1
         }
         try install(catalogue[index])

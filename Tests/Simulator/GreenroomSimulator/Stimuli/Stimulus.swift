@@ -35,6 +35,8 @@ enum Stimulus: Sendable {
     case endBySignal(instance: Int, signal: UInt8, isSent: Bool)
     case exit(instance: Int)
     case loseChannel(instance: Int)
+    /// As soon as a program is held, and is so far, it or a daemon loses something.
+    case lose(HeldLoss, HeldMoment, held: Int)
     /// The world reports a fact about an instance again.
     case repeatFact(instance: Int)
     /// A client or the app itself asks for a scene.
@@ -71,8 +73,8 @@ extension Stimulus {
                 app: pick, key: dice.percent(94) ? 0 : dice.below(3),
                 inBackground: dice.percent(25), isAttached: dice.percent(15),
                 repeating: dice.percent(12) ? dice.below(1 << 20) : nil)
-        case 26 where dice.percent(50): return .prepare(app: pick)
-        case 22..<27: return .prewarm(app: pick, key: dice.percent(94) ? 0 : dice.below(3))
+        case 26: return .prepare(app: pick)
+        case 22..<26: return .prewarm(app: pick, key: dice.percent(94) ? 0 : dice.below(3))
         case 41..<43:
             let shell = dice.below(4)
             if dice.percent(20) { return .loseShell(shell) }
@@ -115,7 +117,10 @@ extension Stimulus {
             return .crash(instance: pick)
         case 63..<67: return .exit(instance: pick)
         case 67: return .loseChannel(instance: pick)
-        case 68..<70: return .repeatFact(instance: pick)
+        case 68: return .repeatFact(instance: pick)
+        case 69, 83:
+            return .lose(
+                HeldLoss.allCases[dice.below(4)], HeldMoment.allCases[dice.below(5)], held: pick)
         case 70 where dice.percent(20): return .crashSpawner
         case 70..<72:
             return .crashSupervisor(effect: dice.below(12), withSpawner: dice.percent(30))

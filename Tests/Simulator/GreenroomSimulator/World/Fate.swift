@@ -173,6 +173,11 @@ struct FakeProcess: Sendable {
     var isWatched = false
     var isReady = false
     var isFrozen = false
+    /// A paused process will be frozen in a moment.
+    var isFreezing = false
+    /// Another process watches the names and the settings of a held program.
+    var hasWatch = false
+    var hasDisplay = true
     var exitStatus: ExitStatus?
     var isEmpty = false
     var isReleased = false

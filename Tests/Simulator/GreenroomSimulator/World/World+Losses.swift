@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-// The losses when the spawner dies.
+// The losses when the spawner dies, and the losses of held programs.
 
 extension World {
     /// Loses the spawner's orders. Each is either not carried out, or is carried out without a
@@ -42,6 +42,23 @@ extension World {
         processes[id]!.isEmpty = true
         processes[id]!.isLost = true
         processes[id]!.isReleased = true
+    }
+
+    /// What watches a held program ends: nobody tells of settings any more. If it has watched names,
+    /// the shell says that the program must end, but not once the program was told to go.
+    mutating func endWatch(of id: InstanceIdentifier) -> Event? {
+        guard let process = processes[id], process.hasWatch else { return nil }
+        processes[id]!.hasWatch = false
+        return process.fate.wantsName && !process.wasToldToGo ? .becameStale(id) : nil
+    }
+
+    /// The display of a held program ends. The program finds out when it runs, and ends.
+    mutating func endDisplay(of id: InstanceIdentifier, at now: Instant) {
+        guard let process = processes[id], process.isAlive else { return }
+        processes[id]!.hasDisplay = false
+        if !process.isFrozen {
+            agenda.add(.exited(id, .exited(1)), at: now.advanced(by: .milliseconds(1)))
+        }
     }
 
     mutating func awaitStart(_ id: InstanceIdentifier, at now: Instant) {

@@ -90,24 +90,30 @@ struct World: Sendable {
         if case .fails = process.fate.freeze {
             agenda.add(.freezeFailed(id), at: now)
         } else {
-            processes[id]!.isFrozen = true
-            agenda.add(.frozen(id), at: now.advanced(by: .milliseconds(1)))
+            // A process with many threads may take its time.
+            processes[id]!.isFreezing = true
+            let delay = Duration.milliseconds(1 + id.rawValue % 30)
+            agenda.add(.frozen(id), at: now.advanced(by: delay))
         }
     }
 
     /// A few desktops change a setting while a program is held, and a few their scale.
     mutating func watchSettings(of id: InstanceIdentifier, at now: Instant) {
+        processes[id]?.hasWatch = true
         switch id.rawValue % 4 {
         case 0: agenda.add(.called(id, isLaunch: false), at: now.advanced(by: .seconds(7)))
         case 1:
-            agenda.add(.becameStale(id, because: .appearance), at: now.advanced(by: .seconds(3)))
+            let then = now.advanced(by: .milliseconds(300))
+            agenda.add(.becameStale(id, because: .appearance), at: then)
         case _: break
         }
     }
 
-    mutating func thaw(_ id: InstanceIdentifier) {
+    mutating func thaw(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id] else { return }
         processes[id]!.isFrozen = false
+        processes[id]!.isFreezing = false
+        if !process.hasDisplay { agenda.add(.exited(id, .exited(1)), at: now) }
         if process.fate.accepts { connected.remove(process.app) }
     }
 
@@ -182,7 +188,7 @@ struct World: Sendable {
         case .started(let id, _):
             guard let process = processes[id], process.isAlive else { return nil }
             if process.hasStarted, process.isWatched { return event }
-            guard process.isPaused else { return nil }
+            guard process.isPaused, process.hasDisplay else { return nil }
             processes[id]!.isPaused = false
             processes[id]!.hasStarted = true
             expectReadiness(id, at: now)
@@ -205,9 +211,19 @@ struct World: Sendable {
             guard let process = processes[id], process.isAlive, !process.isFrozen else {
                 return nil
             }
-        case .frozen(let id): guard processes[id]?.isFrozen == true else { return nil }
+        case .frozen(let id):
+            guard let process = processes[id], process.isFrozen || process.isFreezing else {
+                return nil
+            }
+            processes[id]!.isFreezing = false
+            processes[id]!.isFrozen = true
+        case .becameStale(let id, .program):
+            guard processes[id]?.isAlive == true else { return nil }
+            return endWatch(of: id)
+        case .called(let id, _), .becameStale(let id, .appearance):
+            guard let process = processes[id], process.isAlive, process.hasWatch else { return nil }
         case .freezeFailed(let id), .channelLost(let id), .misfired(let id, _),
-            .nameWatched(let id), .called(let id, _), .becameStale(let id, _), .opening(let id, _),
+            .nameWatched(let id), .becameStale(let id, .readFile), .opening(let id, _),
             .openingFailed(let id, _):
             guard processes[id]?.isAlive == true else { return nil }
         case .runCompleted(let id, _, _):
@@ -267,6 +283,7 @@ struct World: Sendable {
     }
 
     private mutating func ownName(_ id: InstanceIdentifier, _ fate: Fate, at now: Instant) {
+        processes[id]!.hasWatch = true
         agenda.add(.nameWatched(id), at: now.advanced(by: .milliseconds(1)))
         for call in fate.calls {
             agenda.add(.called(id, isLaunch: call.isLaunch), at: now.advanced(by: call.delay))
