@@ -67,7 +67,7 @@ def scripts(r):
     for name, text in SCRIPTS.items():
         r.write(file_of(name), text + ("" if name.startswith("no newline") else "\n"))
         imports = [] if name in ("packages", "libraries") else ["splines", "stats4"]
-        r.same(name, [file_of(name), "a b", "ü"], imports=imports, hides=OWN)
+        r.same_on_both(name, [file_of(name), "a b", "ü"], imports=imports, hides=OWN)
     r.write("s_temporary.R", "print(tempdir()); f <- tempfile(); cat('x', file = f); print(readLines(f, warn = FALSE))\n")
     whole = [R, "--no-echo", "--no-restore", "--file=s_arguments.R", "--args", "a b", "ü"]
     r.same("the words of the program itself", ["s_arguments.R", "a b", "ü"], launch=whole)

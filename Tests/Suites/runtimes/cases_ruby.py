@@ -568,6 +568,8 @@ def tools(ruby):
             results.skip(f"ruby: {name} {' '.join(words)}", f"there is no {name}")
             continue
         ruby.same(f"{name} {' '.join(words)}", [tool, *words])
+        imports = learn_beginning(ruby, [tool, *words], ENVIRONMENT)
+        ruby.same(f"{name} {' '.join(words)}, learned ({len(imports)} files)", [tool, *words], imports=imports)
 
 
 def run():
