@@ -86,10 +86,9 @@ final class ImportRecords {
         _ names: [String], of app: InstalledApp, _ instance: InstanceIdentifier
     ) {
         guard let learning = app.program.depth.learning,
-            // What a program loads first is the same in every launch.
-            app.program.depth.start?.runtime.importsInOrder != true
-                || [[], names].contains(lists.recorded(of: app.identifier, learning.basis)),
-            lists.add(names, of: app.identifier, learning.basis)
+            lists.add(
+                names, of: app.identifier, learning.basis,
+                isBeginning: app.program.depth.start?.runtime.importsInOrder == true)
         else { return }
         instances.part(Recorded.self, of: instance)?.hasNews = true
     }

@@ -81,14 +81,15 @@ final class ImportLearning {
         _ instance: InstanceIdentifier, _ app: AppIdentifier, _ fault: DepthFault
     ) {
         guard let learning = learning(of: app), learning.learned != nil else { return }
-        let isTriedAgain = lists.failed(app, learning.basis, fault)
+        let isInspectedAgain = lists.failed(app, learning.basis, fault)
+        let isGivenUp = lists.abandonment(of: app, learning.basis) != nil
         log.say(
             .notice,
             "\(app): its instances no longer import anything before their pause, because "
                 + (fault == .savesNothing ? "that saves nothing" : "that failed (\(fault))")
-                + (isTriedAgain ? "; it is learned anew" : ""),
+                + (isGivenUp ? "" : "; it is learned anew"),
             of: app.rawValue)
-        if isTriedAgain, let record = core.lifecycle.instance(instance) {
+        if isInspectedAgain, let record = core.lifecycle.instance(instance) {
             want(Candidate(app: app, environmentKey: record.environmentKey))
         }
         reload.ask()

@@ -14,8 +14,10 @@ final class ImportLists {
     /// At most this many inspections for one list: a program whose launches differ teaches a little
     /// with each, and each inspection costs the app its paused instances.
     private static let inspectionLimit = 4
-    /// A list may fail this often in a row. The first time, something that it imports was probably
-    /// installed again.
+    /// After this many failures in a row, a list is not inspected again at once. The first time,
+    /// something that it imports was probably installed again, and so it was if the inspection then
+    /// reports something else: the next launch asks for another inspection. A list that fails
+    /// although its report is the same is given up.
     private static let failureLimit = 2
 
     enum Abandonment: Hashable, Sendable {
@@ -31,6 +33,11 @@ final class ImportLists {
         var learned: LearnedImports?
         var inspectionCount = 0
         var failureCount = 0
+        /// The list that has failed last.
+        var failed: LearnedImports?
+        /// Since the names were recorded, something was installed again. So a program may now load
+        /// other files first.
+        var isOutdated = false
         var abandonment: Abandonment?
         /// How long launches with and without the list took.
         var times: DepthTimes?
@@ -94,12 +101,21 @@ final class ImportLists {
         entry(app, basis)?.recorded ?? []
     }
 
-    /// Adds what a launch has imported.
+    /// Adds what a launch has imported. If it is what a program loads first (`isBeginning`), it is
+    /// the same in every launch until something is installed again, and then takes the place of
+    /// what was recorded before.
     ///
     /// - Returns: whether the names must be inspected.
-    func add(_ names: [String], of app: AppIdentifier, _ basis: UInt64) -> Bool {
+    func add(
+        _ names: [String], of app: AppIdentifier, _ basis: UInt64, isBeginning: Bool = false
+    ) -> Bool {
         guard wantsRecord(of: app, basis) else { return false }
         var entry = entry(app, basis) ?? Entry(basis: basis)
+        if isBeginning, ![[], names].contains(entry.recorded) {
+            guard entry.isOutdated, !names.isEmpty else { return false }
+            entry.recorded = []
+        }
+        entry.isOutdated = false
         let known = Set(entry.recorded)
         entry.recorded += names.filter { !known.contains($0) }
         let isNew = entry.recorded.count > known.count || entry.learned == nil
@@ -119,16 +135,21 @@ final class ImportLists {
 
     /// A prewarm with the app's list has failed, or its launches are started anew.
     ///
-    /// - Returns: whether the names are to be inspected again.
+    /// - Returns: whether the names are to be inspected again at once.
     func failed(_ app: AppIdentifier, _ basis: UInt64, _ fault: DepthFault) -> Bool {
-        guard var entry = entry(app, basis), entry.learned != nil else { return false }
+        guard var entry = entry(app, basis), let list = entry.learned else { return false }
         entry.learned = nil
         entry.failureCount += 1
-        if fault != .ended || entry.failureCount >= Self.failureLimit {
+        let isLimit = entry.failureCount >= Self.failureLimit
+        if fault != .ended || isLimit && entry.failed == list {
             entry.abandonment = .failed(fault)
         }
+        entry.failed = list
+        entry.isOutdated = true
+        // What was inspected before was another version.
+        entry.inspectionCount = 1
         put(entry, app)
-        return entry.abandonment == nil
+        return entry.abandonment == nil && !isLimit
     }
 
     /// A launch was served by an instance with the app's list.
@@ -160,6 +181,7 @@ final class ImportLists {
 ///     basis BASIS
 ///     inspections NUMBER
 ///     failures NUMBER
+///     outdated                      something was installed again since the names were recorded
 ///     abandoned FAULT               with "-" if it could not be inspected
 ///     recorded NAME                 for each name, in the order in which the imports began
 ///     learned                       followed by the lines of the inspection's report
@@ -169,6 +191,7 @@ extension ImportLists.Entry {
         var lines = [
             "basis \(basis)", "inspections \(inspectionCount)", "failures \(failureCount)",
         ]
+        if isOutdated { lines.append("outdated") }
         switch abandonment {
         case .notInspected: lines.append("abandoned -")
         case .failed(let fault): lines.append("abandoned \(fault.rawValue)")
@@ -195,6 +218,7 @@ extension ImportLists.Entry {
             case ("failures", 2):
                 guard let count = UInt16(words[1]) else { return nil }
                 failureCount = Int(count)
+            case ("outdated", 1): isOutdated = true
             case ("abandoned", 2):
                 if words[1] == "-" {
                     abandonment = .notInspected

@@ -77,6 +77,14 @@ private let app = AppIdentifier("org.example.app")
         #expect(recalled().wantsRecord(of: app, 1))
     }
 
+    @Test func `is outdated for the next daemon, too`() {
+        learn()
+        #expect(recalled().failed(app, 1, .ended))
+        let lists = recalled()
+        #expect(lists.add(["re"], of: app, 1, isBeginning: true))
+        #expect(lists.recorded(of: app, 1) == ["re"])
+    }
+
     @Test func `of times alone is not written with each launch`() throws {
         learn()
         let lists = recalled()

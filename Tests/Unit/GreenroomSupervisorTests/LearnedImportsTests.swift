@@ -116,6 +116,43 @@ import Testing
         #expect(lists.abandonment(of: app, 1) == nil && lists.wantsRecord(of: app, 1))
     }
 
+    @Test func `a list that is another one after each failure is not given up`() throws {
+        _ = lists.add(["json"], of: app, 1)
+        lists.inspected(app, 1, found)
+        #expect(lists.failed(app, 1, .ended))
+        for stamp in 2..<9 {
+            let other = try #require(LearnedImports(report: "import\tjson\t\(stamp)\n".utf8))
+            lists.inspected(app, 1, other)
+            // The next launch asks for another inspection, so none follows without a launch.
+            #expect(!lists.failed(app, 1, .ended))
+            #expect(lists.abandonment(of: app, 1) == nil)
+            #expect(lists.add(["json"], of: app, 1))
+        }
+    }
+
+    @Test func `what a program loads first is recorded anew after a failure`() {
+        func add(_ name: String) -> Bool { lists.add([name], of: app, 1, isBeginning: true) }
+        #expect(add("gpack-1"))
+        lists.inspected(app, 1, found)
+        #expect(!add("gpack-2"))
+        #expect(lists.failed(app, 1, .ended))
+        lists.inspected(app, 1, found)
+        #expect(add("gpack-2"))
+        #expect(lists.recorded(of: app, 1) == ["gpack-2"])
+        lists.inspected(app, 1, found)
+        #expect(!add("gpack-3"))
+    }
+
+    @Test func `after a failure, launches may teach as often as at first`() {
+        for number in 0..<4 {
+            #expect(lists.add(["a\(number)"], of: app, 1))
+            lists.inspected(app, 1, found)
+        }
+        #expect(!lists.wantsRecord(of: app, 1))
+        #expect(lists.failed(app, 1, .ended))
+        #expect(lists.wantsRecord(of: app, 1))
+    }
+
     @Test func `a list that has served a launch may fail again`() {
         _ = lists.add(["json"], of: app, 1)
         for _ in 0..<3 {
