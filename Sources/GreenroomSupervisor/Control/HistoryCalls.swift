@@ -124,7 +124,8 @@ struct HistoryCalls {
         guard user == peer.user || authorization.isTrusted(peer) else {
             throw .permissionDenied(needed: "root")
         }
-        if user == peer.user, !isOn, !history.isOff(user), history.usersWithoutHistory.count >= Self.offLimit,
+        if user == peer.user, !isOn, !history.isOff(user),
+            history.usersWithoutHistory.count >= Self.offLimit,
             !SharedLimit.isTrusted(user), !catalog.hasApp(of: user)
         {
             throw .limitExceeded(

@@ -41,7 +41,9 @@ final class ProgramWatcher {
             dropIfUnused(watch)
         }
         for file in files where watchOfFile[file] == nil {
-            guard let watch = try? inotify.watch(foreign: file, for: Inotify.fileChanges) else { continue }
+            guard let watch = try? inotify.watch(foreign: file, for: Inotify.fileChanges) else {
+                continue
+            }
             watchOfFile[file] = watch
             filesOfWatch[watch, default: []].append(file)
         }

@@ -2,8 +2,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Hears what launches have imported, and adds it to the app's list. The hook in an interpreter sends
-/// that when its program ends (`GREENROOM_RECORD`), to a socket of the app's user.
+/// Hears what launches have imported, and adds it to the app's list. The hook in an interpreter
+/// sends that when its program ends (`GREENROOM_RECORD`), to a socket of the app's user.
 @LoopActor
 final class ImportRecords {
     private final class Recorded: InstancePart {
