@@ -35,14 +35,21 @@ extension LaunchTable {
     private static let columns =
         "id, app, user, instance, paused, until, preparation, processor, bytes, kind, depth"
 
-    /// The user's paused instances, the latest first.
+    /// The latest paused instances of each of the user's apps at each depth, the latest first: those
+    /// that were launched, and those that were not. So an app keeps its measurements however often
+    /// another app is prepared, or the app itself without a launch.
     func latestPauses(
-        of user: UInt32, limit: Int
+        of user: UInt32, perApp: Int, limit: Int
     ) throws(DatabaseError) -> [Control.PauseRecord] {
         var pauses: [Control.PauseRecord] = []
         try database.execute(
-            "SELECT \(Self.columns) FROM pauses WHERE user = ? ORDER BY id DESC LIMIT ?",
-            [.init(user), .init(limit)]
+            """
+            SELECT \(Self.columns) FROM (
+                SELECT *, ROW_NUMBER() OVER (
+                    PARTITION BY app, depth, kind IS 'prewarmed' ORDER BY id DESC) AS place
+                FROM pauses WHERE user = ?)
+            WHERE place <= ? ORDER BY id DESC LIMIT ?
+            """, [.init(user), .init(perApp), .init(limit)]
         ) { pauses.append(Control.PauseRecord($0)) }
         return pauses
     }

@@ -7,8 +7,8 @@ internal import GreenroomPrediction
 /// Nothing that is learned here is kept: each plan learns again from the rows, so that nothing
 /// remains of a row that is deleted.
 extension LaunchTable {
-    /// A plan learns from at most this many launches of a user, and from as many paused instances,
-    /// the latest; fewer if there are many users.
+    /// A plan learns from at most this many launches of a user, and from as many paused instances;
+    /// fewer if there are many users.
     private static let startsPerUser = 1000
     private static let startsPerPlan = 20_000
     /// While memory is short, memory costs this many times as much, so that only apps that save a
@@ -67,7 +67,9 @@ extension LaunchTable {
                 predictor.launched(
                     start.app, at: LocalTime(microseconds: start.requestTimestampUSec))
             }
-            let costs = MeasuredCosts(try latestPauses(of: user, limit: limit), starts)
+            let pauses = try latestPauses(
+                of: user, perApp: MeasuredCosts.sampleLimit, limit: limit)
+            let costs = MeasuredCosts(pauses, starts)
             users.append(Presence(user: user, activity: predictor.activity(at: time)))
             var ranks: [String: Rank] = [:]
             for rank in predictor.ranking(at: time) { ranks[rank.app] = rank }

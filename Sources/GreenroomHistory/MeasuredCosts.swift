@@ -15,7 +15,7 @@ internal import GreenroomControl
 struct MeasuredCosts {
     /// At most this many of an app's latest rows count. Older ones may be about another version of
     /// it.
-    private static let sampleLimit = 10
+    static let sampleLimit = 10
     /// The assumed time to prepare an instance until it is measured.
     private static let assumedPreparation = 50.0
 

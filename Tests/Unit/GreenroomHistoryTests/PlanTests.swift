@@ -132,11 +132,11 @@ import Testing
     // MARK: Costs
 
     private static func pause(
-        _ instance: UInt64, preparation: Int64?, processor: Int64?,
+        _ instance: UInt64, of app: String = "used", preparation: Int64?, processor: Int64?,
         _ depth: Control.PrewarmDepth = .main
     ) -> Control.PauseRecord {
         var pause = Control.PauseRecord(
-            app: "used", userId: 1, instance: instance, pausedTimestampUSec: now,
+            app: app, userId: 1, instance: instance, pausedTimestampUSec: now,
             untilTimestampUSec: now, byteCount: 1)
         (pause.preparationUSec, pause.processorUSec) = (preparation, processor)
         (pause.kind, pause.depth) = (.known(.prewarmed), .known(depth))
@@ -184,6 +184,25 @@ import Testing
         #expect(try Self.rank(pauses) { $0.depth = .known(.libraries) }.savedUSec == 5_000)
         #expect(try Self.rank(pauses) { $0.depth = .known(.window) }.savedUSec == 100_000)
         #expect(try Self.rank([]) { $0.preparationUSec = nil }.savedUSec == 50_000)
+    }
+
+    /// An app that no plan has kept for a night counts with what was measured before.
+    @Test func `counts what was measured, however much was prepared since`() throws {
+        let own = Self.pause(10, preparation: 20_000, processor: 20_000)
+        let others = (0..<UInt64(1100)).map {
+            Self.pause(100 + $0, of: "other", preparation: 1_000, processor: 1_000)
+        }
+        #expect(try Self.rank([own] + others).savedUSec == 20_000)
+        // Nor does what nobody has launched hide what was launched.
+        let unused = (0..<UInt64(1100)).map {
+            var pause = Self.pause(2000 + $0, preparation: 30_000, processor: 1_000)
+            pause.kind = nil
+            return pause
+        }
+        let rank = try Self.rank(
+            [own] + unused, ready: [(.cold, 1, 90_000), (.prewarmed, 10, 25_000)]
+        ) { $0.tellsReadiness = true }
+        #expect(rank.savedUSec == 65_000)
     }
 
     @Test func `pays the processor time of preparing, and not the time that it takes`() throws {
