@@ -6,24 +6,20 @@ struct PastRecords {
     let since: Int64?
     let until: Int64?
 
-    /// The launches, the latest first.
+    /// The launches, the latest first, and whether the user has turned the history off.
     func launches(
         atMost wanted: Int, _ client: ControlClient
-    ) throws(Failure) -> [Control.LaunchRecord] {
-        try pages(atMost: wanted) { query throws(Failure) in
+    ) throws(Failure) -> (records: [Control.LaunchRecord], isOff: Bool) {
+        var isOff = false
+        let records = try pages(atMost: wanted) {
+            query throws(Failure) -> ([Control.LaunchRecord], next: Int64?) in
             guard case .history(let page) = try client.call(.history(query)) else {
                 return ([], nil)
             }
+            isOff = page.isOff
             return (page.records, page.next)
         }
-    }
-
-    /// Whether the user has turned the history off.
-    func isOff(_ client: ControlClient) throws(Failure) -> Bool {
-        var query = Control.HistoryQuery()
-        query.limit = 1
-        guard case .history(let page) = try client.call(.history(query)) else { return false }
-        return page.isOff
+        return (records, isOff)
     }
 
     /// The paused instances, first those that were launched or ended last.

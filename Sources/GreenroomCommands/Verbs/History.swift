@@ -78,12 +78,13 @@ struct History: Verb {
             apps: names, since: since?.microseconds, until: until?.microseconds)
         if savings { return try showSavings(past, client, console) }
         let wanted = Int(clamping: number ?? (since == nil ? UInt(Self.defaultCount) : .max))
-        let launches = try past.launches(atMost: wanted, client).reversed()
+        let found = try past.launches(atMost: wanted, client)
+        let launches = found.records.reversed()
         if output.json {
             for launch in launches { console.write(Report.json(launch)) }
         } else {
             console.write(Report.history(Array(launches), display.appearance(on: console)))
-            if try past.isOff(client) { console.write(Report.historyIsOff) }
+            if found.isOff { console.write(Report.historyIsOff) }
         }
         return 0
     }
@@ -111,7 +112,7 @@ struct History: Verb {
         _ past: PastRecords, _ client: ControlClient, _ console: any Console
     ) throws(Failure) -> Int32 {
         let savings = Savings(
-            try past.launches(atMost: .max, client), try past.pauses(atMost: .max, client))
+            try past.launches(atMost: .max, client).records, try past.pauses(atMost: .max, client))
         if output.json {
             for account in savings.accounts { console.write(Report.json(account)) }
         } else {

@@ -33,7 +33,7 @@ struct HistoryReport: Verb {
         let now = Phrase.now
         let begin = (since ?? PastTime(Self.usual, now: now))?.microseconds ?? 0
         let past = PastRecords(apps: [], since: begin, until: nil)
-        let launches = try past.launches(atMost: Self.recordLimit, client)
+        let launches = try past.launches(atMost: Self.recordLimit, client).records
         let ended = try past.pauses(atMost: Self.recordLimit, client)
         let page = ReportPage(
             TimeSpan(from: min(begin, now), to: now), launches.reversed(),

@@ -101,6 +101,17 @@ import VarlinkTestSupport
                 "{\"byteBudget\":67108864,\"byteCount\":4194304,\"onBattery\":true,"))
     }
 
+    @Test func `past launches and that the history is off take one request`() throws {
+        let daemon = try FakeDaemon { received, _ in
+            guard case .history = received.call else { return nil }
+            var page = Control.HistoryPage([Self.launch("a.b", .cold)], next: nil)
+            page.isOff = true
+            return .reply([ControlReply.history(page)])
+        }
+        #expect(try run("history", on: daemon).output.hasSuffix("history --on).\n"))
+        #expect(daemon.received.count == 1)
+    }
+
     /// `make replay TRACE=` reads what the commands print.
     @Test func `the JSON of past launches and of the plan can be replayed`() throws {
         let launches = [Int64(3), 2, 1].map {
