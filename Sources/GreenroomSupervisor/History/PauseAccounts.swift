@@ -17,6 +17,9 @@ final class PauseAccounts {
         var spawnedAt: Instant?
         /// Nil before the pause, and once the history has it.
         var pause: Control.PauseRecord?
+        /// The depth of an instance that a former daemon has prepared. How it is recorded depends on
+        /// the app, and no app is known when a daemon begins.
+        var inheritedDepth: PrewarmDepth?
     }
 
     init(
@@ -31,6 +34,8 @@ final class PauseAccounts {
         // A former daemon has prepared these, so nobody knows what that took.
         for record in core.lifecycle.instances where record.state == .prewarmed {
             begin(record.instance, record.app, at: record.since)
+            guard let account = instances.known(Account.self, of: record.instance) else { continue }
+            account.inheritedDepth = record.depth
         }
     }
 
@@ -82,6 +87,9 @@ final class PauseAccounts {
         account.pause = nil
         guard let owner = catalog.owner(of: AppIdentifier(pause.app)) else { return }
         pause.userId = owner.user
+        if let depth = account.inheritedDepth {
+            pause.depth = depths.recorded(depth, of: AppIdentifier(pause.app))
+        }
         pause.kind = kind.map { .known(Control.LaunchKind($0)) }
         history.ended(pause)
     }

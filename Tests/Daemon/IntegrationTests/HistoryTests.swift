@@ -323,6 +323,28 @@ import Varlink
         try daemon.awaitPaused(Self.app)
     }
 
+    /// The depth is recorded as the app has it, which a new daemon does not know at its start.
+    @Test func `a paused instance that a former daemon has prepared is kept with its depth`() throws
+    {
+        let program = try compile(
+            source: "\(packageRoot)/Sources/Samples/Pause/primes.c",
+            with: ProbeCompiler("clang", ["-I", "\(packageRoot)/Sources/CPrewarm/include"]))
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, prewarm: 1, prewarmLines: ["Depth=declared"]))
+        let paused = try #require(try daemon.awaitPaused(Self.app).first)
+        try daemon.kill()
+        try daemon.start()
+        let client = try daemon.client()
+        try client.change(.kill, paused.instance)
+        let row = try daemon.await("its row") { client in
+            guard case .pauseHistory(let page) = try client.call(.pauseHistory(.init())) else {
+                return nil as Control.PauseRecord?
+            }
+            return page.records.first { $0.instance == paused.instance }
+        }
+        #expect(row.depth == .known(.declared))
+    }
+
     @Test func `paused instances are kept with their cost and their use`() throws {
         let daemon = try Self.daemon()
         try daemon.awaitPaused(Self.app)
