@@ -11,6 +11,8 @@ public enum ProcessTable {
         public let isZombie: Bool
         /// Whether a stop signal has stopped the process: SIGSTOP has taken effect.
         public let isStopped: Bool
+        /// Whether the main thread waits for something other than a processor or a disk.
+        public let isAtRest: Bool
         /// Whether the process has executed a program since it was made (PF_FORKNOEXEC).
         public let hasExecuted: Bool
         public let threadCount: Int
@@ -18,7 +20,7 @@ public enum ProcessTable {
         /// process.
         public let startTicks: UInt64
 
-        init?(stat text: String) {
+        public init?(stat text: String) {
             // "PID (NAME) STATE PPID PGRP SESSION": the name may contain anything, also ")".
             guard let close = text.lastIndex(of: ")"),
                 let pid = pid_t(text.prefix { $0 != " " })
@@ -31,6 +33,7 @@ public enum ProcessTable {
             self.session = session
             isZombie = fields[1] == "Z" || fields[1] == "X"
             isStopped = fields[1] == "T"
+            isAtRest = fields[1] == "S"
             let forkedWithoutExec: UInt64 = 0x40
             let flags = fields.count > 7 ? UInt64(fields[7]) ?? 0 : 0
             hasExecuted = flags & forkedWithoutExec == 0

@@ -9,13 +9,19 @@ internal import Systemd
 /// An instance that was launched from the pool is looked at while it starts: after ``firstLook``,
 /// and then at doubling intervals until ``lastLook``. The instance has opened the files that it has
 /// mapped now and had not mapped at its pause. If the program ends sooner, the last look counts.
+/// The list is complete only if the program is at rest at the last look and has opened nothing since
+/// the look before: on a busy machine, it may not have begun by then. Then a later launch is looked
+/// at, too.
 /// Another process reads /proc (``DetachedCalls``), because the instance may keep whoever looks at
 /// it waiting.
 @LoopActor
 final class LibraryLearner {
     private static let firstLook = Duration.milliseconds(25)
-    /// A start is over by then, even on a busy machine.
+    /// A start is usually over by then.
     private static let lastLook = Duration.milliseconds(3200)
+
+    /// More than a line of /proc/PID/stat has.
+    private static let statByteLimit = 4096
 
     private let core: Core
     private let catalog: AppCatalog
@@ -199,21 +205,33 @@ final class LibraryLearner {
             return end(lesson, isComplete: false)
         }
         let job = DetachedJob([
-            .read("/proc/\(instance.pid)/maps", limit: MappedFiles.byteLimit)
+            .read("/proc/\(instance.pid)/maps", limit: MappedFiles.byteLimit),
+            .read("/proc/\(instance.pid)/stat", limit: Self.statByteLimit),
         ])
         calls.make(job, for: subject.app, of: app.account.user) { [unowned self] job in
-            looked(lesson, app, job?.bytes(0).map(MappedFiles.parse))
+            let state = job?.bytes(1)
+                .flatMap { ProcessTable.Entry(stat: String(decoding: $0, as: UTF8.self)) }
+            looked(
+                lesson, app, job?.bytes(0).map(MappedFiles.parse),
+                isAtRest: state?.isAtRest == true)
         }
     }
 
-    private func looked(_ lesson: Lesson, _ app: InstalledApp, _ mapped: [MappedFiles.Mapping]?) {
+    private func looked(
+        _ lesson: Lesson, _ app: InstalledApp, _ mapped: [MappedFiles.Mapping]?, isAtRest: Bool
+    ) {
         // The process is still alive, so its number has meant this process all the time. It may
         // have executed another program.
         guard let mapped, lesson.instance.isAlive,
             mapped.contains(where: { $0.path == app.program.pausedPath })
         else { return end(lesson, isComplete: false) }
+        let isAsBefore =
+            Set(mapped.map(OpenedLibraries.Place.init))
+            == Set(lesson.seen.map(OpenedLibraries.Place.init))
         lesson.seen = mapped
-        guard lesson.pause < Self.lastLook else { return end(lesson, isComplete: true) }
+        guard lesson.pause < Self.lastLook else {
+            return end(lesson, isComplete: isAtRest && isAsBefore)
+        }
         lesson.pause *= 2
         schedule(lesson)
     }
