@@ -93,17 +93,12 @@ public final class FileDescriptor: Sendable {
     /// descriptor suffices.
     public var isDirectory: Bool { gr_file_type(rawValue) == S_IFDIR }
 
-    /// Whether both are the same file, found by the same path, as far as the kernel knows without
-    /// asking a server. Mounts have other numbers in another mount namespace.
-    public func isSameFile(as other: FileDescriptor) -> Bool {
+    /// The file and its path, as far as the kernel knows without asking a server; nil if it does not
+    /// know.
+    public var place: FilePlace? {
         var status = gr_file_status()
-        var others = gr_file_status()
-        guard unsafe gr_look(rawValue, "", &status) == 0,
-            unsafe gr_look(other.rawValue, "", &others) == 0,
-            (status.device, status.inode) == (others.device, others.inode),
-            let ownPath = try? path(), let otherPath = try? other.path()
-        else { return false }
-        return ownPath == otherPath
+        guard unsafe gr_look(rawValue, "", &status) == 0, let path = try? path() else { return nil }
+        return FilePlace(device: status.device, inode: status.inode, path: path)
     }
 
     public var isCharacterDevice: Bool { gr_file_type(rawValue) == S_IFCHR }

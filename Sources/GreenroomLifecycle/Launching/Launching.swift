@@ -158,7 +158,12 @@ extension Lifecycle {
             return nil
         }
         let isHeld = usablePrewarm(launch.app, launch.environmentKey) != nil
-        return isHeld || depth(of: launch.app, launch.environmentKey) == .window ? reason : nil
+        guard isHeld || depth(of: launch.app, launch.environmentKey) == .window else { return nil }
+        // Without a held instance, the caller's state was compared with nothing.
+        if !isHeld, reason == .callerState {
+            return coldReason(for: launch.app, key: launch.environmentKey) ?? reason
+        }
+        return reason
     }
 
     private func usablePrewarm(for launch: LaunchRequest) -> InstanceIdentifier? {

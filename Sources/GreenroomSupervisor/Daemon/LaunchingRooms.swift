@@ -51,7 +51,7 @@ struct LaunchingRooms {
             handover: handover, traces: measuring.traces, contents: shared.contents,
             dataFolders: shared.dataFolders)
         contexts = LaunchContexts(
-            core: core, requests: shared.requests, sockets: sockets,
+            core: core, instances: instances, requests: shared.requests, sockets: sockets,
             credentials: directories, dataFolders: shared.dataFolders,
             digest: shared.records.digest, readiness: readiness)
         importRecords = ImportRecords(

@@ -32,6 +32,9 @@ final class Instance {
     /// True while the spawner traces the instance, until it has paused: before that it must not be
     /// launched.
     var isGuarded: Bool
+    /// The directory in which a program that is held at its window has started; nil if it is not
+    /// known.
+    var startPlace: FilePlace?
     /// True if this supervisor has inspected the instance at its pause.
     var isInspected = false
     /// True if the instance has told this supervisor that it is paused.

@@ -16,11 +16,12 @@ extension LaunchContext {
         return bringsDescriptors || bringsState || workingDirectory != nil ? .callerState : nil
     }
 
-    /// Leaves out the caller's directory if it is the one in which a held instance has started.
-    mutating func leaveOutStartDirectory(of app: InstalledApp) {
-        guard let directory = workingDirectory,
-            let own = try? PathOwners.folder(at: app.command.startDirectory),
-            own.isSameFile(as: directory)
+    /// Leaves out the caller's directory if all held instances have started in it.
+    ///
+    /// - Parameter places: where each has started, as far as that is known.
+    mutating func leaveOutDirectory(ofHeld places: [FilePlace?]) {
+        guard !places.isEmpty, let place = workingDirectory?.place,
+            places.allSatisfy({ $0 == place })
         else { return }
         workingDirectory = nil
     }

@@ -23,6 +23,7 @@ final class LaunchContexts {
     private(set) var environments: PoolEnvironments
 
     private let core: Core
+    private let instances: InstanceTable
     private let requests: Requests
     private let sockets: ListeningSockets
     private let credentials: CredentialDirectories
@@ -31,11 +32,12 @@ final class LaunchContexts {
     private var pausedStates: [AppIdentifier: PausedState] = [:]
 
     init(
-        core: Core, requests: Requests, sockets: ListeningSockets,
+        core: Core, instances: InstanceTable, requests: Requests, sockets: ListeningSockets,
         credentials: CredentialDirectories, dataFolders: DataFolders, digest: KeyedDigest,
         readiness: ReadinessListener?
     ) {
         self.core = core
+        self.instances = instances
         self.requests = requests
         self.sockets = sockets
         self.credentials = credentials
@@ -166,10 +168,17 @@ final class LaunchContexts {
         }
         try context.checkDescriptors()
         if app.description.depth == .window {
-            context.leaveOutStartDirectory(of: app)
+            context.leaveOutDirectory(ofHeld: heldPlaces(of: app.identifier))
             context.reasonNotToHold = context.reasonNotToHold(app)
         }
         return (context, key)
+    }
+
+    /// Where the app's held instances have started.
+    private func heldPlaces(of app: AppIdentifier) -> [FilePlace?] {
+        core.lifecycle.instances(of: app)
+            .filter { $0.state == .prewarmed && $0.depth == .window }
+            .map { instances[$0.instance]?.startPlace }
     }
 
     private func bootKey(of environment: [String], _ app: InstalledApp) -> EnvironmentKey? {

@@ -48,6 +48,7 @@ final class PausedInspector {
         inspection.waiting = (inspection.waiting ?? []) + [found]
         if isUnderWay && !first { return }
         instance.prepareForLaunch()
+        if app.description.depth == .window { noteStartPlace(of: instance, app) }
         let job = DetachedJob([
             // argv as the kernel has it: that of a script begins with the script's interpreter.
             .read("/proc/\(instance.pid)/cmdline", limit: Self.commandLineLimit),
@@ -66,6 +67,21 @@ final class PausedInspector {
                 .dropLast().map { .bytes(Array($0)) }
             compare(MappedFiles.parse(maps), instance, app, first)
         }
+    }
+
+    /// Launches are compared with the directory that the program has found, also if another takes its
+    /// place. If the program has paused under a former supervisor, that may have happened already:
+    /// then it must still be in that directory.
+    private func noteStartPlace(of instance: Instance, _ app: InstalledApp) {
+        guard instance.startPlace == nil,
+            let place = (try? PathOwners.folder(at: app.command.startDirectory))?.place
+        else { return }
+        let isKnown = instance.pausedAt != nil || Self.workingDirectory(of: instance) == place
+        if isKnown { instance.startPlace = place }
+    }
+
+    private static func workingDirectory(of instance: Instance) -> FilePlace? {
+        (try? FileDescriptor.open("/proc/\(instance.pid)/cwd", FileDescriptor.pathOnly))?.place
     }
 
     /// In bytes; longer than any manifest's `Exec=` with its interpreter.

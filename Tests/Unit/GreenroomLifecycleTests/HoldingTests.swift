@@ -191,6 +191,18 @@ import Testing
         #expect(stage.core.instance(third)?.phase == .toldToGo)
     }
 
+    @Test func `are not compared with a launch while none is held`() {
+        var stage = Stage(Self.app())
+        stage.send(.loggedIn(foregroundGroup: "user-1"))
+        var launch = LaunchRequest(
+            app: Stage.app, launchIdentifier: LaunchIdentifier("1"), environmentKey: Stage.key)
+        launch.reasonNotToHold = .callerState
+        let id = stage.core.nextInstance
+        stage.send(.requested(stage.request(), .launch(launch)))
+        #expect(stage.core.instance(id)?.launchKind == .cold)
+        #expect(stage.core.instance(id)?.coldReason != .callerState)
+    }
+
     @Test func `although prewarms that were not held have failed`() {
         var stage = held(change: { $0.environmentKey = Stage.key })
         look(at: [], &stage)

@@ -101,7 +101,7 @@ struct Ground {
 
     func contexts(_ requests: Requests, _ sockets: ListeningSockets) -> LaunchContexts {
         LaunchContexts(
-            core: core, requests: requests, sockets: sockets,
+            core: core, instances: instances, requests: requests, sockets: sockets,
             credentials: CredentialDirectories(
                 instances: instances, runtimeDirectory: folder.path),
             dataFolders: dataFolders, digest: KeyedDigest(secret: (1, 2)), readiness: nil)
