@@ -34,7 +34,9 @@ final class PauseAccounts {
         // A former daemon has prepared these, so nobody knows what that took.
         for record in core.lifecycle.instances where record.state == .prewarmed {
             begin(record.instance, record.app, at: record.since)
-            guard let account = instances.known(Account.self, of: record.instance) else { continue }
+            guard let account = instances.known(PauseAccount.self, of: record.instance) else {
+                continue
+            }
             account.inheritedDepth = record.depth
         }
     }
