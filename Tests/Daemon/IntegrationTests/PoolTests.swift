@@ -25,11 +25,15 @@ import Testing
         #expect(!refilled.map(\.instance).contains(launched.instance))
     }
 
-    /// The daemon is stopped until both calls are there, so it reads them in one turn of its loop.
+    /// The daemon is stopped until both calls are there. It reads them one after another, and refills
+    /// the pool later.
     @Test func `of two launches at once, one takes the paused instance and one starts cold`() throws
     {
         let program = try compileProbe("behave.c")
-        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
+        var options = TestDaemon.Options()
+        options.configuration = ["RefillDelaySec=1"]
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, prewarm: 1), options: options)
         let paused = try #require(try daemon.awaitPaused(Self.app).first)
         let clients = try [daemon.client(), daemon.client()]
         let calls = ["3", "4"].map { status in
