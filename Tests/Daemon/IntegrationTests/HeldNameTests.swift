@@ -96,10 +96,10 @@ import Testing
     /// because it waits for the X server.
     @Test func `a program that makes a process for the call that starts it is launched`() throws {
         try requireFreezer()
-        let bench = try Bench("forking \(Self.name) xlib one")
-        var former: UInt64?
         for _ in 0..<5 {
-            let held = try bench.awaitHeld(after: former)
+            // A slow machine may take too long to show the window, after which no program is held.
+            let bench = try Bench("forking \(Self.name) xlib one")
+            let held = try bench.awaitHeld()
             bench.screen.stop()
             let isAnswered = try bench.bus.call(
                 Self.name, "org.freedesktop.Application.Activate")
@@ -110,9 +110,6 @@ import Testing
             let status = try #require(
                 try client.instances(of: Self.app).first { $0.instance == held.instance })
             #expect(status.kind == .prewarmed)
-            _ = try client.change(.terminate, held.instance)
-            _ = try client.wait(held.instance)
-            former = held.instance
         }
     }
 
