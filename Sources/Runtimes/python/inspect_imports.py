@@ -391,16 +391,10 @@ def watch_all():
 def state():
     """The state that modules share and that an import must not change."""
     return {"excepthook": sys.excepthook, "displayhook": sys.displayhook, "unraisablehook": sys.unraisablehook,
-            "thread": threading.excepthook, "path": list(sys.path), "builtins": builtin_names(),
+            "thread": threading.excepthook, "path": list(sys.path), "builtins": set(dir(builtins)),
             "recursion": sys.getrecursionlimit(), "switch": sys.getswitchinterval(), "path_hooks": list(sys.path_hooks),
             "streams": [sys.stdin, sys.stdout, sys.stderr], "descriptors": descriptors(), "print": builtins.print,
             "open": builtins.open, "printed": printed()}
-
-
-def builtin_names():
-    """Without those under which extensions find what they share: pybind11 has it here, so that no module has to be imported
-    before another."""
-    return {name for name in dir(builtins) if not name.startswith("__pybind11_internals_")}
 
 
 def printed():

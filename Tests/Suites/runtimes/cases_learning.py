@@ -86,7 +86,6 @@ MODULES = {
     "g_lazily": ("def f():\n  import g_arguments", "import"),
     "g_package": ("from . import inner", "directory"),
     "g_log": ("import logging", "import"),
-    "g_pybind": ("import builtins; builtins.__pybind11_internals_v4_g__ = 1", "import"),
     # The second module exists only after the first, which is refused.
     "g_makes": ("import sys, types; name = sys.argv[0]; sys.modules['g_made'] = types.ModuleType('g_made')", "arguments"),
     "g_made": ("raise ImportError", "fails"),

@@ -218,8 +218,8 @@ def surroundings(python):
                    environment=dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library"))
     asking = dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library", G_OTHER="same")
     python.same("a function that answers", ["asks.py"], prewarm=dict(asking, G_WORD="old"), environment=dict(asking, G_WORD="new"),
-                imports=["g_ask", "g_asks", "?g_ask.ask:(('G_WORD',),%20[],%20'new-!')\t-",
-                         "?g_ask.ask:(('G_WORD',),%20[('third',%20'?')],%20'new-?')\t-"])
+                imports=["g_ask", "g_asks", "?g_ask/ask:(('G_WORD',),%20[],%20'new-!')\t-",
+                         "?g_ask/ask:(('G_WORD',),%20[('third',%20'?')],%20'new-?')\t-"])
     python.refused("an assertion of a profile, with -O", options=["-O"], imports=["json", "<json\tassert False"])
     python.same("an assertion of a profile, with -O", ["s_arguments.py"], options=["-O"], imports=["json", ">json\tassert False"],
                 anew=FAILED)
