@@ -204,8 +204,10 @@ extension Lifecycle {
     }
 
     /// A paused instance was told to go and has not said in time that it did. A held program says
-    /// so when it has shown a window. The launch goes on in another process.
+    /// so when it has shown a window. The launch goes on in another process, unless the instance
+    /// has no channel to say so on: then it may have run.
     mutating func goTimedOut(_ id: InstanceIdentifier) {
+        if self[id].isUnheard { return started(id) }
         goFailed(id, isDepthToBlame: demoteHeld(self[id].record, .noWindow))
     }
 

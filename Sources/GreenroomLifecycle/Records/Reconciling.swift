@@ -11,6 +11,10 @@
 // A launch that may have run counts as one that ran. If it were reported as failed, its client
 // would repeat it under the same name, and the app might run twice.
 //
+// An instance without a channel that was told to go has started when it has closed its end, when it
+// has ended, or when the time for its start is over: a paused one would have ended, and one that has
+// ended may wait seconds for its parent to reap it.
+//
 // `unheard` matters only to a program that is starting: `Manner` says what follows.
 
 /// What the shell finds when nobody can tell what has happened to an instance.

@@ -215,21 +215,29 @@ final class InstanceTable {
     /// Ends an instance that nobody reported. The instance may be running nevertheless: the spawner
     /// may have died after it made the instance and before it said so. The cgroup was made first,
     /// under a name that we know.
-    ///
-    /// - Returns: true if the instance had a cgroup.
-    func endUnreported(_ identifier: InstanceIdentifier, of app: AppIdentifier) -> Bool {
-        var mayHaveRun = false
+    func endUnreported(_ identifier: InstanceIdentifier, of app: AppIdentifier) -> Remains {
+        var remains = Remains()
         for parent in [cgroups, formerCgroups].compactMap(\.self) {
             guard
                 let (cgroup, name) = InstanceCgroup.find(
                     app: app.rawValue, instance: identifier.rawValue, in: parent)
             else { continue }
-            mayHaveRun = true
             try? cgroup.kill()
-            // A cgroup that is not empty yet stays, which does no harm.
-            _ = try? parent.removeChild(name)
+            remains.cgroups.append((parent, name))
         }
-        return mayHaveRun
+        return remains
+    }
+
+    /// The cgroups of an instance that nobody reported.
+    struct Remains {
+        fileprivate var cgroups: [(parent: Cgroup, name: String)] = []
+
+        var isEmpty: Bool { cgroups.isEmpty }
+
+        /// Removes them. A cgroup that is not empty yet stays, which does no harm.
+        func remove() {
+            for (parent, name) in cgroups { _ = try? parent.removeChild(name) }
+        }
     }
 
     /// Called when everything that the former spawner left has been dealt with.

@@ -108,8 +108,13 @@ struct Recovery {
     /// There is a record, but the spawner does not know the instance: either the order never
     /// reached it, or the spawner died, too.
     private func vanished(_ record: InstanceRecord) {
-        let hasLeftSomething = instances.endUnreported(record.instance, of: record.app)
-        core.handle(.reconciled(record.instance, found: hasLeftSomething ? .remains : .nothing))
+        let remains = instances.endUnreported(record.instance, of: record.app)
+        // A prewarm is ordered again, and its new cgroup gets the same name.
+        if record.phase == .prewarming { remains.remove() }
+        core.handle(.reconciled(record.instance, found: remains.isEmpty ? .nothing : .remains))
+        // What was found is the only sign that a launch may have run. If we are killed before that
+        // is recorded, the next supervisor must find it, too.
+        if record.phase != .prewarming { remains.remove() }
     }
 
     private func report(_ entry: TableEntry) {

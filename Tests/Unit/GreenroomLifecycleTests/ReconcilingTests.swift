@@ -96,6 +96,16 @@ import Testing
         #expect(ranOnce(stage))
     }
 
+    /// Its parent may reap it later than that.
+    @Test func `was told to go, has lost its channel and does not start in time counts as having run`()
+    {
+        var stage = toldToGo()
+        stage.send(.reconciled(id, found: .noChannel(hasEnded: false)))
+        stage.wait(stage.core.policy.startDeadline)
+        stage.die(id)
+        #expect(ranOnce(stage))
+    }
+
     @Test func `was paused and has lost its channel counts as a failed prewarm`() {
         var stage = paused()
         stage.send(.reconciled(id, found: .noChannel(hasEnded: false)))
