@@ -31,16 +31,15 @@ final class Core {
     private var eventTime = Instant(nanoseconds: 0)
     private var timer: EventSource?
     private var armedDeadline: Instant?
+    /// Whether a deadline is over and was put off until everything that is ready has been handled.
+    private var isPutOff = false
     /// Called when every instance has ended after a shutdown was requested.
     private var whenEmpty: (() -> Void)?
 
     init(_ lifecycle: Lifecycle, log: Log) throws(SystemdError) {
         state = lifecycle
         self.log = log
-        timer = try LoopActor.timer { [unowned self] in
-            armedDeadline = nil
-            handle(.deadlineReached)
-        }
+        timer = try LoopActor.timer { [unowned self] in deadlineReached() }
     }
 
     /// The present time. Everything that one event leads to happens at the same instant.
@@ -105,12 +104,27 @@ final class Core {
     private func armTimer() {
         guard let deadline = ask({ $0.nextDeadline }) else { return }
         if let armedDeadline, armedDeadline <= deadline { return }
+        arm(deadline)
+    }
+
+    private func arm(_ deadline: Instant) {
         armedDeadline = deadline
         do throws(SystemdError) {
             try timer?.setDeadline(nanoseconds: deadline.nanoseconds)
         } catch {
             log.failed("arming the timer", error)
         }
+    }
+
+    /// A deadline is over. The loop may have come to it late, because it waited for something or the
+    /// daemon was stopped, and an instance that has started in time must not count as late. So
+    /// whatever is ready by now is handled first: of such sources, the loop takes the one that was
+    /// ready first.
+    private func deadlineReached() {
+        isPutOff.toggle()
+        armedDeadline = nil
+        guard isPutOff else { return handle(.deadlineReached) }
+        arm(Instant(nanoseconds: MonotonicClock.nanoseconds))
     }
 
     // MARK: The end
