@@ -41,7 +41,8 @@
 //   task ended     the last task, and suspension was asked for; the same for `runCompleted`
 //   restored       nobody has watched the name of the paused instance
 //
-// An instance that was told to go and is unheard counts as started when it has exited.
+// An instance that was told to go and is unheard counts as started when it has exited, and when its
+// deadline is over.
 //
 // These changes have effects:
 //
