@@ -203,11 +203,11 @@ extension Lifecycle {
         return true
     }
 
-    /// A paused instance was told to go and has not said in time that it did. A held program says
-    /// so when it has shown a window. The launch goes on in another process, unless the instance
-    /// has no channel to say so on: then it may have run.
+    /// A paused instance was told to go and has not said in time that it did. The launch goes on in
+    /// another process, unless the instance has no channel to say so on: then it may have run. A
+    /// held program says so when it has shown a window, so the user waits in either case.
     mutating func goTimedOut(_ id: InstanceIdentifier) {
-        if self[id].isUnheard { return started(id) }
+        if self[id].isUnheard, self[id].record.depth != .window { return started(id) }
         goFailed(id, isDepthToBlame: demoteHeld(self[id].record, .noWindow))
     }
 

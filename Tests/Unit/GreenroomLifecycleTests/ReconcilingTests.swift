@@ -97,8 +97,7 @@ import Testing
     }
 
     /// Its parent may reap it later than that.
-    @Test func `was told to go, has lost its channel and does not start in time counts as having run`()
-    {
+    @Test func `was told to go and has neither a channel nor more time counts as having run`() {
         var stage = toldToGo()
         stage.send(.reconciled(id, found: .noChannel(hasEnded: false)))
         stage.wait(stage.core.policy.startDeadline)

@@ -85,10 +85,10 @@ struct Checker: Sendable {
     var overdue: Set<InstanceIdentifier> = []
     /// The latest cookie that each instance was told.
     var told: [InstanceIdentifier: UInt64] = [:]
-    /// Instances that were told to go and whose channel was lost; and the one that may have run,
+    /// Instances that were told to go and whose channel was lost; and those that may have run,
     /// according to the event being handled.
     var unheard: Set<InstanceIdentifier> = []
-    var mayHaveRun: InstanceIdentifier?
+    var mayHaveRun: Set<InstanceIdentifier> = []
     /// The program that counts as ready, according to the event being handled, because nobody heard
     /// it.
     var countsAsReady: InstanceIdentifier?

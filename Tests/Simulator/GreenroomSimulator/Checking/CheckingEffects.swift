@@ -271,9 +271,9 @@ extension Checker {
         try require(process?.isSpawned == true, "launched \(id), which was never spawned")
         try checkDepth(outcome, process)
         if outcome.kind == .prewarmed || outcome.kind == .startedAnew {
-            // An instance that ended unheard may have run. Its launch counts, also when it is
-            // repeated.
-            let mayHaveRun = mayHaveRun == id || saved[id]?.exitStatus == .unknown
+            // An instance that is unheard, or ended so, may have run. Its launch counts, also when it
+            // is repeated.
+            let mayHaveRun = unheard.contains(id) || saved[id]?.exitStatus == .unknown
             try require(
                 process!.hasStarted || mayHaveRun, "launched \(id), which has not started")
         }

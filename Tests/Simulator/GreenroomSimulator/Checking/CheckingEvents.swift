@@ -9,7 +9,7 @@ extension Checker {
         signalled = []
         forceQuit = nil
         displaced = []
-        mayHaveRun = nil
+        mayHaveRun = []
         countsAsReady = nil
         noteMachine(event, at: now)
         noteTasks(event)
@@ -107,7 +107,7 @@ extension Checker {
         guard unheard.contains(id), let record = saved[id], record.state == .launching,
             record.launchedAt == nil
         else { return }
-        mayHaveRun = id
+        mayHaveRun.insert(id)
         retryAt[record.app] = nil
     }
 
@@ -119,12 +119,12 @@ extension Checker {
             return
         }
         switch finding {
-        case .nothing: if record.phase == .toldToGo { mayHaveRun = id }
-        case .remains: mayHaveRun = id
+        case .nothing: if record.phase == .toldToGo { mayHaveRun.insert(id) }
+        case .remains: mayHaveRun.insert(id)
         case .noChannel: if record.phase == .toldToGo { unheard.insert(id) }
         case .unfit, .unheard: return
         }
-        if mayHaveRun == id, record.phase == .toldToGo { retryAt[record.app] = nil }
+        if mayHaveRun.contains(id), record.phase == .toldToGo { retryAt[record.app] = nil }
     }
 
     /// A running program may have reported that it is ready while nobody listened.
@@ -162,10 +162,15 @@ extension Checker {
         starts[app] = nil
     }
 
-    /// An instance that was paused for its whole time makes up for earlier failures.
+    /// An instance that was paused for its whole time makes up for earlier failures. One that was told
+    /// to go and is unheard has started by now, if it ever does, or its program shows no window.
     private mutating func noteExpiries(_ now: Instant) {
-        for record in saved.values where record.state == .prewarmed {
-            if let deadline = record.deadline, deadline <= now { retryAt[record.app] = nil }
+        for record in saved.values {
+            guard let deadline = record.deadline, deadline <= now else { continue }
+            if record.state == .prewarmed { retryAt[record.app] = nil }
+            if record.phase == .toldToGo, record.depth != .window {
+                noteUnheardEnd(record.instance)
+            }
         }
     }
 
@@ -220,7 +225,8 @@ extension Checker {
             if let record = saved[id] { try checkPhase(record, former[id], event) }
         }
         try checkForceQuitNoted()
-        if let id = mayHaveRun, let record = saved[id] {
+        for id in mayHaveRun {
+            guard let record = saved[id] else { continue }
             try require(
                 record.launchIdentifier != nil, "\(id) may have run, and its launch is forgotten")
         }
