@@ -30,6 +30,7 @@ extension Lifecycle {
         }
         self[id].isOverdue = false
         update(id) { [scene] in
+            $0.course = $0.course.running(.arriving)
             $0.deadline = nil
             $0.conversation = Conversation(scenes: [scene])
         }

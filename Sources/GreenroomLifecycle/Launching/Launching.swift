@@ -262,7 +262,7 @@ extension Lifecycle {
     /// The launch is decided: its answer comes first, then readiness and the refill.
     private mutating func beganRunning(_ id: InstanceIdentifier) {
         launchIsDecided()
-        update(id) { [now] in $0.course = .running(.launching, since: now) }
+        update(id) { [now] in $0.course = .running(.starting, since: now) }
         let record = self[id].record
         let takesOutput = self[id].launch?.launch.takesOutput == true
         let work = self[id].launch?.launch.work ?? 0

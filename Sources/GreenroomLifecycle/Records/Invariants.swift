@@ -37,6 +37,13 @@ extension Lifecycle {
 
     /// Checks a record that is about to be saved.
     func checkSaved(_ record: InstanceRecord) {
+        let phase = record.phase
+        precondition(
+            phase != .freezing || record.deadline != nil,
+            "nobody awaits the freeze of \(record.instance)")
+        precondition(
+            phase != .arriving || record.conversation != nil,
+            "\(record.instance) arrives and acknowledges nothing")
         guard let conversation = record.conversation else { return }
         precondition(
             conversation.scenes.count <= Conversation.sceneLimit,

@@ -73,6 +73,8 @@ public struct InstanceRecord: Hashable, Sendable {
         self.end = saved.end(since)
         self.isDeserted = saved.isDeserted
         self.since = since
+        self.deadline = saved.deadline
+        self.conversation = saved.conversation
         self.inBackground = false
         self.isAttached = false
         self.lastUsed = since

@@ -17,6 +17,10 @@ public struct RecordedState: Hashable, Sendable {
     public var endedAt: Instant?
     /// No process is left.
     public var isEmpty = false
+    /// The one deadline of the state. A suspended instance has one until it is known to be frozen.
+    public var deadline: Instant?
+    /// Set for an app that acknowledges its states, once its launch sequence is over.
+    public var conversation: Conversation?
 
     public init(_ state: ExecutionState) { self.state = state }
 
@@ -27,14 +31,17 @@ public struct RecordedState: Hashable, Sendable {
         case .prewarmed: .paused
         case .launching:
             if let launchedAt {
-                .running(.launching, since: launchedAt)
+                .running(conversation == nil ? .starting : .arriving, since: launchedAt)
             } else {
                 isToldToGo && !isEnding && exitStatus == nil ? .toldToGo : .ordered
             }
         case .inactive: .running(.inactive, since: launchedAt ?? since)
         case .active: .running(.active, since: launchedAt ?? since)
         case .background: .running(.background, since: launchedAt ?? since)
-        case .suspended: .running(.suspended, since: launchedAt ?? since)
+        // The deadline of an end says nothing about the freeze.
+        case .suspended:
+            .running(
+                isEnding || deadline == nil ? .frozen : .freezing, since: launchedAt ?? since)
         // Nobody knows what ended.
         case .terminating, .notRunning, nil:
             launchedAt.map { .running(.background, since: $0) } ?? .prewarming

@@ -1,7 +1,5 @@
 // How far an instance has got is two values: its course, and its end. Its state, which clients see,
-// and its phase, by which the core decides, follow from them. (Two pairs of phases have one course
-// and differ by another part of the record: whether a conversation has begun, `starting` and
-// `arriving`, and whether the freeze still has a deadline, `freezing` and `frozen`.)
+// and its phase, by which the core decides, follow from them.
 //
 //   end \ course  prewarming  paused     ordered, told to go  running
 //   none, left    prewarming  prewarmed  launching            launching, inactive, active, background,
@@ -22,24 +20,32 @@ public enum Course: Hashable, Sendable {
     /// its pause.
     case running(Situation, since: Instant)
 
-    /// Where a running instance is, as its user sees it.
+    /// Where a running instance is. Its user sees `starting` and `arriving` as one state, and
+    /// `freezing` and `frozen` as another.
     public enum Situation: Hashable, Sendable {
-        case launching
+        /// The ready condition is not met.
+        case starting
+        /// The instance is ready and was told its first step. Only apps that acknowledge their
+        /// states are ever in this situation.
+        case arriving
         case inactive
         case active
         case background
-        case suspended
+        /// The freezer was told and has not answered. The record's deadline is that of the answer.
+        case freezing
+        /// The instance is frozen, as far as is known.
+        case frozen
     }
 
     var state: ExecutionState {
         switch self {
         case .prewarming: .prewarming
         case .paused: .prewarmed
-        case .ordered, .toldToGo, .running(.launching, _): .launching
+        case .ordered, .toldToGo, .running(.starting, _), .running(.arriving, _): .launching
         case .running(.inactive, _): .inactive
         case .running(.active, _): .active
         case .running(.background, _): .background
-        case .running(.suspended, _): .suspended
+        case .running(.freezing, _), .running(.frozen, _): .suspended
         }
     }
 
@@ -58,11 +64,16 @@ public enum Course: Hashable, Sendable {
         case .inactive: situation = .inactive
         case .active: situation = .active
         case .background: situation = .background
-        case .suspended: situation = .suspended
+        case .suspended: situation = .freezing
         case .prewarming, .terminating, .notRunning:
             preconditionFailure("no course leads to \(state)")
         }
-        guard let launchedAt else { preconditionFailure("\(state) without having run") }
+        return running(situation)
+    }
+
+    /// The same run in another situation.
+    func running(_ situation: Situation) -> Course {
+        guard let launchedAt else { preconditionFailure("\(situation) without having run") }
         return .running(situation, since: launchedAt)
     }
 }
@@ -125,16 +136,12 @@ public enum Phase: CaseIterable, Hashable, Sendable {
     /// In both phases the instance is not known to run yet.
     case ordered
     case toldToGo
-    /// The instance runs, but its ready condition is not met.
+    /// The situations of a running instance (`Course.Situation`).
     case starting
-    /// The instance is ready and was told its first step. Only apps that acknowledge their states
-    /// have this phase.
     case arriving
     case inactive
     case active
     case background
-    /// `freezing`: the freezer was told and has not answered. `frozen`: the instance is frozen, as
-    /// far as is known.
     case freezing
     case frozen
     /// `ending`: the instance is being ended. `emptying`: the main process has ended, and the rest
@@ -157,11 +164,13 @@ extension InstanceRecord {
         case .paused: return .paused
         case .ordered: return .ordered
         case .toldToGo: return .toldToGo
-        case .running(.launching, _): return conversation == nil ? .starting : .arriving
+        case .running(.starting, _): return .starting
+        case .running(.arriving, _): return .arriving
         case .running(.inactive, _): return .inactive
         case .running(.active, _): return .active
         case .running(.background, _): return .background
-        case .running(.suspended, _): return deadline == nil ? .frozen : .freezing
+        case .running(.freezing, _): return .freezing
+        case .running(.frozen, _): return .frozen
         }
     }
 

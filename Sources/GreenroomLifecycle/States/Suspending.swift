@@ -31,7 +31,12 @@ extension Lifecycle {
     mutating func wasFrozen(_ id: InstanceIdentifier) {
         if table[id]?.record.state == .prewarmed { return threadsWereFrozen(id, true) }
         guard table[id]?.record.state == .suspended else { return }
-        if self[id].record.deadline != nil { update(id) { $0.deadline = nil } }
+        if self[id].record.phase == .freezing {
+            update(id) {
+                $0.course = $0.course.running(.frozen)
+                $0.deadline = nil
+            }
+        }
         answerFreeze(of: id, .done(id, .suspended))
         lookForLateConnection(id)
         if policy.pagesOutSuspended { frozen.append(id) }

@@ -65,11 +65,11 @@ extension InstanceRecord {
             let state = reader.byte().flatMap(ExecutionState.init(rawValue:)),
             let since = reader.word()
         else { return nil }
-        let deadline = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        var saved = RecordedState(state)
+        saved.deadline = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         let launchIdentifier = reader.optional { $0.string().map(LaunchIdentifier.init) }
         let launchKind = reader.optional { $0.byte().flatMap(LaunchKind.init(rawValue:)) }
         let coldReason = reader.optional { $0.byte().flatMap(ColdReason.init(rawValue:)) }
-        var saved = RecordedState(state)
         saved.launchedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         guard let flags = reader.byte(), let used = reader.word(), let bytes = reader.word()
         else { return nil }
@@ -79,11 +79,11 @@ extension InstanceRecord {
         saved.exitStatus = reader.optional { $0.word().flatMap(ExitStatus.init(encoded:)) }
         saved.lastState = reader.optional { $0.byte().flatMap(ExecutionState.init(rawValue:)) }
         saved.endedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        saved.conversation = reader.optional { Conversation(from: &$0) }
         self.init(
             instance: InstanceIdentifier(instance), app: AppIdentifier(app),
             generation: generation, environmentKey: EnvironmentKey(key), saved: saved,
             since: Instant(nanoseconds: since))
-        self.deadline = deadline
         self.launchIdentifier = launchIdentifier
         self.launchKind = launchKind
         self.coldReason = coldReason
@@ -95,7 +95,6 @@ extension InstanceRecord {
         showsLaunchScreen = flags & 128 != 0
         lastUsed = Instant(nanoseconds: used)
         byteCount = bytes
-        conversation = reader.optional { Conversation(from: &$0) }
         if version > 2 { background = Boxed(reader.optional { BackgroundTime(from: &$0) }) }
         if version > 3 {
             user = reader.optional { $0.word().map { UInt32(truncatingIfNeeded: $0) } }

@@ -57,6 +57,22 @@ import Testing
         }
     }
 
+    @Test func `at a record of a freeze whose answer nobody awaits`() async {
+        await #expect(processExitsWith: .failure) {
+            var core = core(in: .background)
+            core.move(one, to: .suspended, deadline: nil)
+            _ = core.takeEffects()
+        }
+    }
+
+    @Test func `at a record of an arriving app that acknowledges nothing`() async {
+        await #expect(processExitsWith: .failure) {
+            var core = core(in: .launching)
+            core.update(one) { $0.course = $0.course.running(.arriving) }
+            _ = core.takeEffects()
+        }
+    }
+
     /// One bad record must not end each supervisor that reads it.
     @Test func `but not at such a record of a former supervisor`() {
         var record = core(in: .suspended).instance(one)!

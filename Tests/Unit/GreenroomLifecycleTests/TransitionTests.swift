@@ -62,8 +62,21 @@ import Testing
     @Test func `from the background straight to frozen traps`() async {
         await #expect(processExitsWith: .failure) {
             var core = `Every transition`().core(in: .background)
-            core.move(InstanceIdentifier(1), to: .suspended, deadline: nil)
+            core.update(InstanceIdentifier(1)) { $0.course = $0.course.running(.frozen) }
         }
+    }
+
+    /// The state that clients see is the same, and so is everything else that is saved.
+    @Test func `follows from the course alone`() {
+        var core = core(in: .launching)
+        #expect(core.instance(InstanceIdentifier(1))?.phase == .starting)
+        core.update(InstanceIdentifier(1)) {
+            $0.conversation = Conversation(scenes: [])
+            $0.deadline = Instant(nanoseconds: 1)
+        }
+        #expect(core.instance(InstanceIdentifier(1))?.phase == .starting)
+        core.update(InstanceIdentifier(1)) { $0.course = $0.course.running(.arriving) }
+        #expect(core.instance(InstanceIdentifier(1))?.phase == .arriving)
     }
 
     @Test func `that a change of a record causes traps in debug builds`() async {

@@ -365,20 +365,20 @@ enum Player: Sendable {
         } else if saved.state.isPrewarm || saved.state.isRunning && saved.launchedAt != nil {
             row.saved(&saved)
         }
+        saved.deadline = phase == .frozen ? nil : Self.due
+        if self == .acknowledging {
+            saved.conversation = conversation(in: phase)
+            if phase == .arriving || phase == .inactive { saved.deadline = nil }
+        }
         var record = InstanceRecord(
             instance: Self.id, app: Self.app,
             generation: AppDescription(identifier: Self.app).generation,
             environmentKey: AppDescription(identifier: Self.app).environmentKey, saved: saved,
             since: Self.start)
         record.launchKind = .cold
-        record.deadline = phase == .frozen ? nil : Self.due
         record.inBackground = phase == .background || saved.state == .suspended
         // A program is inactive only during an event, unless it is interrupted.
         record.isInterrupted = phase == .inactive && self == .program
-        if self == .acknowledging { record.conversation = conversation(in: phase) }
-        if record.conversation != nil, phase == .arriving || phase == .inactive {
-            record.deadline = nil
-        }
         row.record(&record)
         return record
     }

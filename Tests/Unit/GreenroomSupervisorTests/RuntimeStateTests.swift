@@ -123,13 +123,29 @@ struct RuntimeStateTests {
         app.sessions = [SceneIdentifier(4), SceneIdentifier(2)]
         app.discarded = [SceneIdentifier(3)]
         app.lastSession = .max
-        let records = [record(1), record(2, toldToGo), fullRecord()] + endings
+        let records = [record(1), record(2, toldToGo), fullRecord()] + endings + situations
         for record in records { #expect(state.save(record)) }
         #expect(state.save(app))
         let (_, contents) = open()
         #expect(contents.instances == records)
         #expect(contents.apps == [app])
-        #expect(contents.nextInstance == InstanceIdentifier(10))
+        #expect(contents.nextInstance == InstanceIdentifier(14))
+    }
+
+    /// Running instances in the phases that clients do not tell apart.
+    private var situations: [InstanceRecord] {
+        var (starting, frozen) = (RecordedState(.launching), RecordedState(.suspended))
+        starting.launchedAt = Instant(nanoseconds: 13)
+        frozen.launchedAt = Instant(nanoseconds: 13)
+        var (arriving, freezing) = (starting, frozen)
+        arriving.conversation = Conversation(
+            scenes: [SceneRecord(scene: .application, goal: .foreground)], lastCookie: 1)
+        freezing.deadline = Instant(nanoseconds: 12)
+        let records = [starting, arriving, freezing, frozen].enumerated().map {
+            record(UInt64(10 + $0), $1)
+        }
+        #expect(records.map(\.phase) == [.starting, .arriving, .freezing, .frozen])
+        return records
     }
 
     private var toldToGo: RecordedState {
