@@ -9,8 +9,6 @@ public struct InstanceRecord: Hashable, Sendable {
     /// How far the instance has got, and how far its end has: its state follows from both.
     public internal(set) var course: Course
     public internal(set) var end: InstanceEnd
-    /// No process was left before anybody said how the main process ended.
-    var isDeserted: Bool
     /// When the instance entered its state.
     public var since: Instant
     /// The one deadline of the state (pause, start, ready, background grace, terminate grace, TTL).
@@ -71,7 +69,6 @@ public struct InstanceRecord: Hashable, Sendable {
         self.environmentKey = environmentKey
         self.course = saved.course(since)
         self.end = saved.end(since)
-        self.isDeserted = saved.isDeserted
         self.since = since
         self.deadline = saved.deadline
         self.conversation = saved.conversation

@@ -54,14 +54,15 @@ public struct RecordedState: Hashable, Sendable {
             from: lastState ?? course(since).state)
         switch state {
         case .notRunning: return .over(exit)
-        case .terminating: return exitStatus == nil ? .ordered(exit.reason) : .rest(exit)
+        // After the main process has ended, the shell reports again whether processes are left.
+        case .terminating:
+            if exitStatus != nil { return .rest(exit) }
+            return isEmpty ? .deserted(ordered: exit.reason) : .ordered(exit.reason)
         case .prewarming, .prewarmed, .launching, .inactive, .active, .background, .suspended:
-            return exitStatus == nil ? .none : .left(exit)
+            if exitStatus != nil { return .left(exit) }
+            return isEmpty ? .deserted(ordered: nil) : .none
         }
     }
-
-    /// After the main process has ended, the shell reports again whether processes are left.
-    var isDeserted: Bool { isEmpty && exitStatus == nil && state != .notRunning }
 
     private var isEnding: Bool { state == .terminating || state == .notRunning }
 }

@@ -28,12 +28,7 @@ extension Lifecycle {
         case .tell: tellOfItsEnd(id)
         }
         let patience = order == .kill ? policy.killRetry : grace(of: instance.record.app)
-        var end = InstanceEnd.ordered(reason)
-        // If the main process has ended already, the reason for its end stays.
-        if var exit = instance.record.end.exit {
-            exit.from = instance.record.state
-            end = .rest(exit)
-        }
+        let end = instance.record.orderedEnd(reason)
         move(id, to: end, deadline: now.advanced(by: patience))
     }
 
@@ -46,7 +41,7 @@ extension Lifecycle {
         guard reason == .forceQuit else { return }
         effects.append(.kill(id))
         update(id) { [now, policy] in
-            if case .ordered = $0.end { $0.end = .ordered(.forceQuit) }
+            if $0.exitStatus == nil { $0.end = $0.orderedEnd(.forceQuit) }
             $0.deadline = now.advanced(by: policy.killRetry)
         }
     }
@@ -58,7 +53,9 @@ extension Lifecycle {
         let isOver = elapsed > grace(of: record.app) + policy.killPersistence
         let next = now.advanced(by: max(policy.killRetry, .milliseconds(1)))
         update(id) {
-            if isAsked, $0.end == .ordered(.terminated) { $0.end = .ordered(.terminateTimeout) }
+            if isAsked, $0.exitStatus == nil, $0.endReason == .terminated {
+                $0.end = $0.orderedEnd(.terminateTimeout)
+            }
             $0.deadline = isOver ? nil : next
         }
         deadlines.remove(.step(id))
@@ -170,7 +167,7 @@ extension Lifecycle {
         }
         guard !record.isEmpty else { return }
         if let exit = record.end.exit { return finish(id, exit) }
-        update(id) { $0.isDeserted = true }
+        update(id) { $0.end = .deserted(ordered: $0.endReason) }
     }
 
     mutating func spawnFailed(_ id: InstanceIdentifier, _ failure: SpawnFailure) {

@@ -5,6 +5,7 @@
 //   none, left    prewarming  prewarmed  launching            launching, inactive, active, background,
 //                                                             suspended
 //   ordered, rest terminating
+//   deserted      as `ordered` if the end was ordered, as `none` if not
 //   over          notRunning
 
 /// How far an instance has got, whatever ends it.
@@ -84,6 +85,9 @@ public enum InstanceEnd: Hashable, Sendable {
     case none
     /// The end is ordered, and the main process has not ended.
     case ordered(ExitReason)
+    /// No process is left, but nobody has said yet how the main process ended. The reason is that
+    /// of the order to end, if there was one.
+    case deserted(ordered: ExitReason?)
     /// The main process has ended by itself. The other processes keep running.
     case left(Exit)
     /// The main process has ended, and the other processes are being ended.
@@ -112,15 +116,15 @@ public enum InstanceEnd: Hashable, Sendable {
 
     var exit: Exit? {
         switch self {
-        case .none, .ordered: nil
+        case .none, .ordered, .deserted: nil
         case .left(let exit), .rest(let exit), .over(let exit): exit
         }
     }
 
     func state(on course: Course) -> ExecutionState {
         switch self {
-        case .none, .left: course.state
-        case .ordered, .rest: .terminating
+        case .none, .left, .deserted(ordered: nil): course.state
+        case .ordered, .rest, .deserted(ordered: _?): .terminating
         case .over: .notRunning
         }
     }
@@ -154,10 +158,10 @@ public enum Phase: CaseIterable, Hashable, Sendable {
 extension InstanceRecord {
     public var phase: Phase {
         switch end {
-        case .ordered: return .ending
+        case .ordered, .deserted(ordered: _?): return .ending
         case .rest: return .emptying
         case .over: return .ended
-        case .none, .left: break
+        case .none, .left, .deserted(ordered: nil): break
         }
         switch course {
         case .prewarming: return .prewarming
@@ -184,6 +188,7 @@ extension InstanceRecord {
         switch end {
         case .none: nil
         case .ordered(let reason): reason
+        case .deserted(let reason): reason
         case .left(let exit), .rest(let exit), .over(let exit): exit.reason
         }
     }
@@ -195,8 +200,8 @@ extension InstanceRecord {
     /// The state in which the instance was when its end began; nil as long as there is no end.
     public var lastState: ExecutionState? {
         switch end {
-        case .none: nil
-        case .ordered: course.state
+        case .none, .deserted(ordered: nil): nil
+        case .ordered, .deserted(ordered: _?): course.state
         case .left(let exit), .rest(let exit), .over(let exit): exit.from
         }
     }
@@ -204,9 +209,20 @@ extension InstanceRecord {
     /// False while processes of the instance may exist.
     public var isEmpty: Bool {
         switch end {
-        case .none, .ordered: isDeserted
-        case .left, .rest: false
-        case .over: true
+        case .none, .ordered, .left, .rest: false
+        case .deserted, .over: true
+        }
+    }
+
+    /// The end once it is ordered. If the main process has ended already, the reason for its end
+    /// stays.
+    func orderedEnd(_ reason: ExitReason) -> InstanceEnd {
+        switch end {
+        case .none, .ordered: return .ordered(reason)
+        case .deserted: return .deserted(ordered: reason)
+        case .left(var exit), .rest(var exit), .over(var exit):
+            exit.from = state
+            return .rest(exit)
         }
     }
 

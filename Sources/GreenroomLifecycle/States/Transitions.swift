@@ -280,7 +280,6 @@ extension Lifecycle {
         update(id) { [now] in
             $0.course = course
             $0.end = end
-            if state == .notRunning { $0.isDeserted = false }
             $0.since = now
             $0.deadline = deadline
         }

@@ -129,7 +129,7 @@ struct RuntimeStateTests {
         let (_, contents) = open()
         #expect(contents.instances == records)
         #expect(contents.apps == [app])
-        #expect(contents.nextInstance == InstanceIdentifier(14))
+        #expect(contents.nextInstance == InstanceIdentifier(15))
     }
 
     /// Running instances in the phases that clients do not tell apart.
@@ -142,7 +142,7 @@ struct RuntimeStateTests {
             scenes: [SceneRecord(scene: .application, goal: .foreground)], lastCookie: 1)
         freezing.deadline = Instant(nanoseconds: 12)
         let records = [starting, arriving, freezing, frozen].enumerated().map {
-            record(UInt64(10 + $0), $1)
+            record(UInt64(11 + $0), $1)
         }
         #expect(records.map(\.phase) == [.starting, .arriving, .freezing, .frozen])
         return records
@@ -156,7 +156,7 @@ struct RuntimeStateTests {
 
     /// Records in every state of an end: asked to end; with a rest that was left running and later
     /// suspended; with a rest that is being ended; ended; never executed; and with no process left
-    /// before the end was reported.
+    /// before the end was reported, while the instance ran or was being ended.
     private var endings: [InstanceRecord] {
         func saved(
             _ state: ExecutionState, _ status: GreenroomLifecycle.ExitStatus? = nil,
@@ -177,10 +177,12 @@ struct RuntimeStateTests {
         ended.isEmpty = true
         var deserted = saved(.active)
         deserted.isEmpty = true
+        var desertedByOrder = saved(.terminating, nil, .active)
+        desertedByOrder.isEmpty = true
         let all = [
             saved(.terminating, nil, .launching, launchedAt: nil),
             saved(.suspended, .exited(0), .active), saved(.terminating, .unknown, .inactive),
-            ended, unexecuted, deserted,
+            ended, unexecuted, deserted, desertedByOrder,
         ]
         return zip(UInt64(4)..., all).map { record($0, $1) }
     }
