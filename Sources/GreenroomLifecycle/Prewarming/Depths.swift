@@ -238,8 +238,11 @@ extension Lifecycle {
     private mutating func blame(
         _ record: InstanceRecord, _ fault: DepthFault, _ program: String? = nil
     ) {
-        if table[record.instance]?.hasFormerList == true { return }
-        if !dropLibrary(of: record, fault) { demote(record.app, record, fault, program) }
+        switch table[record.instance]?.preparation?.libraries {
+        case .former: return
+        case .current(let index?, _) where dropLibrary(index, of: record, fault): return
+        case .current, nil: demote(record.app, record, fault, program)
+        }
     }
 
     mutating func demote(

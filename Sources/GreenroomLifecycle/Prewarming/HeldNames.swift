@@ -43,7 +43,7 @@ extension Lifecycle {
     mutating func called(_ id: InstanceIdentifier, isLaunch: Bool) {
         guard let record = table[id]?.record, record.wantsName || !isLaunch else { return }
         switch record.state {
-        case .prewarming: if isLaunch { self[id].isCalled = true }
+        case .prewarming: if isLaunch { self[id].preparation?.isCalled = true }
         case .prewarmed:
             if isLaunch { launchCalled(id) } else if record.depth == .window { air(id) }
         // An instance that runs answers its calls itself; one that ends answers none.
@@ -104,8 +104,8 @@ extension Lifecycle {
         guard let instance = table[id], instance.record.state == .prewarmed,
             instance.record.otherThreads == .frozen, !instance.isAiring
         else { return }
-        self[id].isAiring = true
-        self[id].airedAt = now
+        let airing = PrewarmProgress.Airing.underWay(since: now)
+        self[id].pause?.airing = airing
         effects.append(.thaw(id))
         deadlines.set(.air(id), at: now.advanced(by: Self.airTime))
     }
@@ -114,14 +114,14 @@ extension Lifecycle {
     mutating func airForHint(_ id: InstanceIdentifier) {
         let instance = self[id]
         let mayAir =
-            instance.airedAt.map { $0.advanced(by: Self.hintedAirInterval) <= now } ?? true
+            instance.pause?.airing.since.map { $0.advanced(by: Self.hintedAirInterval) <= now } ?? true
         if instance.record.depth == .window, mayAir { air(id) }
     }
 
     mutating func airingDue(_ id: InstanceIdentifier) {
         guard let instance = table[id], instance.record.state == .prewarmed else { return }
-        guard instance.isAiring else { return air(id) }
-        self[id].isAiring = false
+        guard case .underWay(let since) = instance.pause?.airing else { return air(id) }
+        self[id].pause?.airing = .over(since: since)
         effects.append(.freezePaused(id))
     }
 
@@ -129,11 +129,5 @@ extension Lifecycle {
     mutating func wasFrozenHeld(_ id: InstanceIdentifier) {
         deadlines.set(.air(id), at: now.advanced(by: jitter.spread(Self.airInterval)))
         effects.append(.watchSettings(id))
-    }
-
-    /// The instance is not held any more.
-    mutating func endAiring(_ id: InstanceIdentifier) {
-        self[id].isAiring = false
-        deadlines.remove(.air(id))
     }
 }

@@ -146,43 +146,52 @@ extension Lifecycle {
     /// The next library that the instance opens is the one with this index in the instance's list;
     /// nil if all are open.
     mutating func opening(_ id: InstanceIdentifier, _ index: Int?) {
-        guard let record = table[id]?.record, record.state == .prewarming,
-            record.depth == .libraries, !self[id].hasFormerList
-        else { return }
-        self[id].openedLibrary = index
+        guard case .current(_, let unopened) = librariesBeingOpened(by: id) else { return }
+        self[id].preparation?.libraries = .current(opening: index, unopened: unopened)
     }
 
     /// The instance could not open the library with this index. The library is left out only once
     /// the instance has paused: until then, the instance reports indices in the list that it was
     /// given.
     mutating func openingFailed(_ id: InstanceIdentifier, _ index: Int) {
-        guard let record = table[id]?.record, record.state == .prewarming,
-            record.depth == .libraries, !self[id].hasFormerList,
-            self[id].unopenedLibraries.count < Self.dropLimit
+        guard case .current(let opening, let unopened) = librariesBeingOpened(by: id),
+            unopened.count < Self.dropLimit
         else { return }
-        self[id].unopenedLibraries.append(index)
+        self[id].preparation?.libraries = .current(
+            opening: opening, unopened: unopened + [index])
+    }
+
+    /// The list of an instance that opens libraries before its pause.
+    private func librariesBeingOpened(
+        by id: InstanceIdentifier
+    ) -> PrewarmProgress.LibraryList? {
+        guard let instance = table[id], instance.record.state == .prewarming,
+            instance.record.depth == .libraries
+        else { return nil }
+        return instance.preparation?.libraries
     }
 
     /// The instance has paused. Leaves out the libraries that it could not open, the last first, so
     /// that the indices of the others stay right.
     mutating func dropUnopened(by id: InstanceIdentifier) {
         let record = self[id].record
-        if self[id].hasFormerList { return }
-        for index in Set(self[id].unopenedLibraries).sorted(by: >) {
-            self[id].openedLibrary = index
-            _ = dropLibrary(of: record, .cannotBeOpened)
+        guard case .current(_, let unopened) = self[id].preparation?.libraries else { return }
+        for index in Set(unopened).sorted(by: >) {
+            _ = dropLibrary(index, of: record, .cannotBeOpened)
         }
-        self[id].unopenedLibraries = []
     }
 
-    /// Leaves out the library that the instance was opening when the instance failed. Later
-    /// prewarms of the app open the other libraries. A library that needs this one fails in the
-    /// same way, and is left out then.
+    /// Leaves out the library that the instance could not open, or was opening when the instance
+    /// failed. Later prewarms of the app open the other libraries. A library that needs this one
+    /// fails in the same way, and is left out then.
     ///
+    /// - Parameter index: of the library, in the list that the instance was given.
     /// - Returns: false if no single library is to blame.
-    mutating func dropLibrary(of record: InstanceRecord, _ fault: DepthFault) -> Bool {
+    mutating func dropLibrary(
+        _ index: Int, of record: InstanceRecord, _ fault: DepthFault
+    ) -> Bool {
         let (app, key) = (record.app, record.environmentKey)
-        guard record.depth == .libraries, let index = table[record.instance]?.openedLibrary,
+        guard record.depth == .libraries,
             record.generation == directory[app]?.description?.generation,
             var learned = learnedLibraries(of: app),
             let place = learned.environments.firstIndex(where: { $0.environmentKey == key }),
@@ -192,8 +201,7 @@ extension Lifecycle {
         learned.environments[place].count -= 1
         learned.environments[place].dropCount += 1
         self[app].libraries = .some(learned)
-        self[record.instance].openedLibrary = nil
-        self[record.instance].hasFormerList = true
+        self[record.instance].preparation?.libraries = .former
         let lesson = LibraryLesson(
             app: app, generation: record.generation, environmentKey: key)
         report(.libraryDropped(record.instance, lesson, index: index, fault))
@@ -201,7 +209,7 @@ extension Lifecycle {
         // are ended. A prewarm that a launch waits for goes on.
         for id in self[app].filling
         where id != record.instance && self[id].record.environmentKey == key {
-            self[id].hasFormerList = true
+            self[id].preparation?.libraries = .former
             if self[id].claim == nil { end(id, .poolTrimmed, gently: false) }
         }
         return true

@@ -62,7 +62,6 @@ extension Lifecycle {
             return end(id, .prewarmFailed, gently: false)
         }
         dropUnopened(by: id)
-        self[id].openedLibrary = nil
         resize(id, to: byteCount)
         noteSize(of: self[id].record)
         updateApp(app) { [now] in
@@ -80,7 +79,7 @@ extension Lifecycle {
         // Clients that wait for a prewarm now wait for the next one.
         if claim != nil, !stayed { return wantRefill(of: app) }
         if claim != nil { effects.append(.applyPriority(id, .prewarmed)) }
-        if stayed, self[id].isCalled { return launchCalled(id) }
+        if stayed, instance.preparation?.isCalled == true { return launchCalled(id) }
         if stayed { replaceBooted(of: app) }
         if stayed, hasOtherThreads {
             update(id) { $0.otherThreads = .frozen }
@@ -106,10 +105,10 @@ extension Lifecycle {
         else { return }
         let record = instance.record
         if !areFrozen { update(id) { $0.otherThreads = .running } }
-        if !areFrozen || !instance.wasFrozen {
+        if !areFrozen || instance.pause?.wasFrozen != true {
             report(.pausedWithThreads(id, record.app, areFrozen: areFrozen))
         }
-        self[id].wasFrozen = areFrozen
+        self[id].pause?.wasFrozen = areFrozen
         if areFrozen, record.depth == .window { wasFrozenHeld(id) }
         // An unfrozen program in its main loop would keep working, and nobody would see why.
         guard !areFrozen, record.depth == .window else { return }

@@ -14,6 +14,8 @@ struct EndWaiter: Hashable, Sendable {
 /// An instance: its saved record, and what is kept only as long as the supervisor runs.
 struct Instance: Hashable, Sendable {
     var record: InstanceRecord
+    /// Nil once the instance runs, and for a cold launch.
+    var prewarm: PrewarmProgress?
     var launch: PendingLaunch?
     /// The launch that waits for this prewarm to pause (`Claiming`).
     var claim: PendingLaunch?
@@ -47,9 +49,6 @@ struct Instance: Hashable, Sendable {
     var restoration: [SceneIdentifier: RestorationPhase] = [:]
     /// The scenes whose state the app has saved since it was told its current step.
     var savedScenes: Set<SceneIdentifier> = []
-    /// The instance was told to go, but its channel was lost, so it cannot report that it has
-    /// started.
-    var isUnheard = false
     /// The app has drawn its first frame.
     var hasDrawn = false
     /// The work of the launch, if the instance counts as ready at once: the time to its end is then
@@ -62,22 +61,10 @@ struct Instance: Hashable, Sendable {
     /// supervisor counted have lower numbers.
     var firstBackgroundTask = UInt64.max
 
-    /// Somebody has called the instance by its name on the bus, and waits until it can be launched.
-    var isCalled = false
-    /// The index of the library that the instance is opening before its pause.
-    var openedLibrary: Int?
-    /// The indices of the libraries that the instance could not open.
-    var unopenedLibraries: [Int] = []
-    /// A library was left out since the instance was given its list, perhaps because of the
-    /// instance's own failure, which may be reported more than once. Further reports about
-    /// libraries are ignored.
-    var hasFormerList = false
-    /// The instance is held, and thawed for a moment.
-    var isAiring = false
-    /// When the instance was last thawed in this way.
-    var airedAt: Instant?
-    /// The instance has been frozen at its pause before.
-    var wasFrozen = false
+    init(record: InstanceRecord) {
+        self.record = record
+        prewarm = PrewarmProgress(beginning: record.course)
+    }
 
     var isUndecided: Bool { record.isUndecided }
 }

@@ -61,9 +61,7 @@ extension Lifecycle {
         case .prewarming:
             // The app is not at fault, and the record suffices to order the instance again. It gets
             // the list of libraries that the app has now.
-            self[id].openedLibrary = nil
-            self[id].unopenedLibraries = []
-            self[id].hasFormerList = false
+            self[id].preparation?.libraries = .current()
             return effects.append(
                 .spawn(id, record.app, .prewarm(record.environmentKey, record.depth)))
         case .ordered where !mayHaveRun:
@@ -87,7 +85,7 @@ extension Lifecycle {
         // If the instance has ended, its end says more than the loss of its channel.
         case .prewarming, .paused: if !hasEnded { pausedChannelLost(id) }
         case .toldToGo:
-            self[id].isUnheard = true
+            self[id].prewarm = .toldToGo(hasChannel: false)
             if !hasEnded { effects.append(.awaitStart(id)) }
         case .ordered, .starting, .arriving, .inactive, .active, .background, .freezing, .frozen,
             .ending, .emptying, .ended:

@@ -27,13 +27,19 @@ extension Lifecycle {
     }
 
     /// Changes a record. The record is saved before the effects of this event are performed, and
-    /// its deadline is entered into the queue. Only `move` changes the state.
+    /// its deadline is entered into the queue. What was known only on the former course is
+    /// dropped (`PrewarmProgress`). Only `move` changes the state.
     mutating func update(_ id: InstanceIdentifier, _ change: (inout InstanceRecord) -> Void) {
         // The instance is looked up only once, because each launch comes here several times.
         let place = table.index(forKey: id)!
         let before = table.values[place].record.deadline
         let former = table.values[place].record.phase
+        let course = table.values[place].record.course
         change(&table.values[place].record)
+        if table.values[place].record.course != course {
+            let next = PrewarmProgress(beginning: table.values[place].record.course)
+            table.values[place].prewarm = next
+        }
         var after = table.values[place].record.deadline
         if after != before || deadlines[.instance(id)] != after {
             // A deadline in the past still needs an event of its own, or the core could loop.

@@ -66,11 +66,10 @@ extension Lifecycle {
         guard let instance = table[id], instance.record.exitStatus == nil,
             instance.record.state != .notRunning
         else { return }
-        if instance.isUnheard, instance.record.phase == .toldToGo {
+        if instance.prewarm == .toldToGo(hasChannel: false), instance.record.phase == .toldToGo {
             // Status 0 does not tell whether the instance ran, because a paused process that finds
             // nobody at the other end also exits with 0.
             started(id)
-            self[id].isUnheard = false
             return exited(id, .unknown)
         }
         let record = instance.record

@@ -41,8 +41,8 @@
 //   task ended     the last task, and suspension was asked for; the same for `runCompleted`
 //   restored       nobody has watched the name of the paused instance
 //
-// An instance that was told to go and is unheard counts as started when it has exited, and when its
-// deadline is over.
+// An instance that was told to go and has no channel counts as started when it has exited, and when
+// its deadline is over.
 //
 // These changes have effects:
 //
@@ -276,7 +276,7 @@ extension Lifecycle {
         removeFromIndices(old)
         reviewSocket(of: old.app)
         self[id].isAwaitingConnections = false
-        if old.state == .prewarmed { endAiring(id) }
+        if old.state == .prewarmed { deadlines.remove(.air(id)) }
         update(id) { [now] in
             $0.course = course
             $0.end = end
