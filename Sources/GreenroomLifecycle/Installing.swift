@@ -102,7 +102,7 @@ extension Lifecycle {
         guard let entry = directory[app], !entry.isRemoved || entry.record.isForceQuit else {
             return
         }
-        takeOut(app)
+        withdraw(app)
         if !isGone, isForceQuit(app) {
             self[app].record = Self.remembered(self[app].record)
             guard !self[app].isDirty else { return }
@@ -131,7 +131,7 @@ extension Lifecycle {
         directory[app] = nil
     }
 
-    private mutating func takeOut(_ app: AppIdentifier) {
+    private mutating func withdraw(_ app: AppIdentifier) {
         guard let entry = directory[app], !entry.isRemoved else { return }
         for id in entry.running { leaveFront(self[id].record) }
         self[app].description = nil

@@ -125,7 +125,7 @@ public struct Lifecycle: Hashable, Sendable {
             reviewAvailability()
             reviewSchedule()
             // To make room, this may end a prewarm for which a launch waits.
-            refill(looking: event.refillEffort)
+            refill(event.refillEffort)
         } while !lostClaims.isEmpty
         reviewSockets()
         pageOutFrozen()

@@ -51,7 +51,7 @@ public enum Occurrence: Hashable, Sendable {
     case instanceStalled(InstanceIdentifier, AppIdentifier, MemoryPressure)
     case pagedOut(InstanceIdentifier, AppIdentifier, byteCount: UInt64)
     /// The app's triggers launched it so often in a row that they are ignored from now on.
-    case triggersLeftAlone(AppIdentifier, launches: Int)
+    case triggersLeftAlone(AppIdentifier, launchCount: Int)
     /// The instance is told that its background time is about to end.
     case backgroundTimeExpiring(InstanceIdentifier, AppIdentifier)
     case runBegan(InstanceIdentifier, AppIdentifier, String)

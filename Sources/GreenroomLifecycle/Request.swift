@@ -183,7 +183,7 @@ public enum Refusal: Hashable, Sendable {
     /// A client ended the app while its launch waited for other apps.
     case cancelled(AppIdentifier)
     /// The machine's condition does not allow prewarming.
-    case held(AppIdentifier, PrewarmHold)
+    case onHold(AppIdentifier, PrewarmHold)
     /// A process of the instance holds a file lock. If it were frozen, others would wait for the
     /// lock.
     case holdsFileLock(InstanceIdentifier)

@@ -24,8 +24,8 @@ public struct TriggerLimit: Hashable, Sendable {
 
 /// What is known about one app's triggers.
 struct Triggers: Hashable, Sendable {
-    /// The latest launches, at most as many as the limit allows.
-    var launches: [Instant] = []
+    /// The times of the latest launches, at most as many as the limit allows.
+    var launchTimes: [Instant] = []
     var isLeftAlone = false
 }
 
@@ -44,14 +44,14 @@ extension Lifecycle {
             !entry.members.contains(where: isAtWork)
         else { return refuse(request, .notTriggered(app)) }
         var own = triggers[app] ?? Triggers()
-        own.launches = limit.recent(own.launches, at: now)
-        guard own.launches.count < limit.burst else {
+        own.launchTimes = limit.recent(own.launchTimes, at: now)
+        guard own.launchTimes.count < limit.burst else {
             own.isLeftAlone = true
             triggers[app] = own
-            report(.triggersLeftAlone(app, launches: own.launches.count))
+            report(.triggersLeftAlone(app, launchCount: own.launchTimes.count))
             return refuse(request, .notTriggered(app))
         }
-        own.launches.append(now)
+        own.launchTimes.append(now)
         triggers[app] = own
         launchRequested(request, launch)
     }

@@ -55,7 +55,7 @@ extension Lifecycle {
         }
         stopClock(id)
         answerFreeze(of: id, .done(id, record.state))
-        takeFront(self[id].record)
+        enterFront(self[id].record)
         proceed(id)
     }
 

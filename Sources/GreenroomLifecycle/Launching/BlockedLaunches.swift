@@ -56,10 +56,10 @@ extension Lifecycle {
     /// the core, and traps with the app's name.
     subscript(blocked app: AppIdentifier) -> BlockedLaunches {
         get {
-            guard let launches = blocked[app] else {
+            guard let entry = blocked[app] else {
                 preconditionFailure("no launch of \(app) is blocked")
             }
-            return launches
+            return entry
         }
         _modify {
             precondition(blocked.index(forKey: app) != nil, "no launch of \(app) is blocked")
@@ -95,11 +95,11 @@ extension Lifecycle {
         for other in after where availability(of: other) == .starting && !waits(other, for: app) {
             blocked[app]?.apps.insert(other)
         }
-        guard let launches = blocked[app], launches.apps.isEmpty, launches.instances.isEmpty else {
+        guard let entry = blocked[app], entry.apps.isEmpty, entry.instances.isEmpty else {
             return
         }
         blocked[app] = nil
-        for pending in launches.launches {
+        for pending in entry.launches {
             // `serve` may block the app again, until a paused instance has made room. The later
             // launches then wait again too, so that their order stays.
             if blocked[app] != nil { block(pending) } else { serve(pending) }
@@ -223,11 +223,11 @@ extension Lifecycle {
 
     private mutating func review(_ app: AppIdentifier, _ reason: ExitReason?) {
         for waiting in blocked.keys.sorted() {
-            guard let launches = blocked[waiting] else { continue }
-            self[blocked: waiting].instances = launches.instances.filter {
+            guard let entry = blocked[waiting] else { continue }
+            self[blocked: waiting].instances = entry.instances.filter {
                 table[$0].map { $0.record.state != .notRunning } ?? false
             }
-            if launches.apps.contains(app) {
+            if entry.apps.contains(app) {
                 switch availability(of: app) {
                 case .starting: break
                 case .ready: self[blocked: waiting].apps.remove(app)
@@ -252,7 +252,7 @@ extension Lifecycle {
     }
 
     private mutating func releaseIfFree(_ app: AppIdentifier) {
-        guard let launches = blocked[app], launches.apps.isEmpty, launches.instances.isEmpty else {
+        guard let entry = blocked[app], entry.apps.isEmpty, entry.instances.isEmpty else {
             return
         }
         reviewBlockers(of: app)
@@ -261,9 +261,9 @@ extension Lifecycle {
     // MARK: Giving up
 
     mutating func refuseBlocked(_ app: AppIdentifier, _ refusal: Refusal) {
-        guard let launches = blocked.removeValue(forKey: app) else { return }
-        for pending in launches.launches { refuseAll(pending, refusal) }
-        if launches.launches.contains(where: { !$0.isRequested }) {
+        guard let entry = blocked.removeValue(forKey: app) else { return }
+        for pending in entry.launches { refuseAll(pending, refusal) }
+        if entry.launches.contains(where: { !$0.isRequested }) {
             clearStart(app)
             if case .dependencyFailed = refusal { return fail(app, .dependency) }
         }

@@ -75,14 +75,14 @@ extension Lifecycle {
     }
 
     /// Whether an instance of the app that is held, or about to be held, wants a name.
-    func holdsName(_ app: AppIdentifier) -> Bool {
+    func hasInstanceWantingName(_ app: AppIdentifier) -> Bool {
         guard let entry = directory[app] else { return false }
         return (entry.pool + entry.filling).contains { self[$0].record.wantsName }
     }
 
     /// Another instance is about to be prewarmed, and could not own the name while these instances
     /// do.
-    mutating func endNameHolders(of app: AppIdentifier) {
+    mutating func endInstancesWantingName(of app: AppIdentifier) {
         guard let entry = directory[app] else { return }
         for id in entry.pool + entry.filling where self[id].record.wantsName {
             end(id, .poolTrimmed, gently: false)
@@ -112,10 +112,9 @@ extension Lifecycle {
 
     /// The instance is about to be launched. What it does now, its launch need not wait for.
     mutating func airForHint(_ id: InstanceIdentifier) {
-        let instance = self[id]
-        let mayAir =
-            instance.pause?.airing.since.map { $0.advanced(by: Self.hintedAirInterval) <= now } ?? true
-        if instance.record.depth == .window, mayAir { air(id) }
+        let airedAt = self[id].pause?.airing.since
+        let mayAir = airedAt.map { $0.advanced(by: Self.hintedAirInterval) <= now } ?? true
+        if self[id].record.depth == .window, mayAir { air(id) }
     }
 
     mutating func airingDue(_ id: InstanceIdentifier) {

@@ -16,7 +16,7 @@
 // follows sessions (`Event.sessionsActive`), or if the policy says so, each user counts as active.
 
 /// Why an app that could be held at its first window is not.
-public enum HoldRefusal: Hashable, Sendable {
+public enum NotHeldReason: Hashable, Sendable {
     /// The budget is 0.
     case isOff
     /// Its user has no active session.
@@ -28,7 +28,7 @@ public enum HoldRefusal: Hashable, Sendable {
 extension Lifecycle {
     /// Why the app's next instance is not held at its first window, although the app's depth is
     /// `window` and holding has not failed; nil if it is held.
-    public func holdRefusal(of app: AppIdentifier) -> HoldRefusal? {
+    public func reasonNotHeld(of app: AppIdentifier) -> NotHeldReason? {
         guard let entry = directory[app], let description = entry.description,
             description.depth == .window, demotion(of: app)?.sparesWindow ?? true
         else { return nil }
@@ -143,7 +143,7 @@ extension Lifecycle {
 
     mutating func reviewHeld(of app: AppIdentifier) {
         guard let entry = directory[app], let description = entry.description,
-            !mayHold(description.value), holdsAny(entry.value)
+            !mayHold(description.value), hasHeld(entry.value)
         else { return }
         guard policy.windowByteBudget > 0, let group = description.loginGroup,
             loginGroups.contains(group)
@@ -153,14 +153,14 @@ extension Lifecycle {
     }
 
     private mutating func endHeld(of app: AppIdentifier) {
-        guard let entry = directory[app], holdsAny(entry.value) else { return }
+        guard let entry = directory[app], hasHeld(entry.value) else { return }
         for id in entry.pool + entry.filling where self[id].record.depth == .window {
             end(id, .poolTrimmed, gently: false)
         }
         wantRefill(of: app)
     }
 
-    private func holdsAny(_ app: App) -> Bool {
+    private func hasHeld(_ app: App) -> Bool {
         (app.pool + app.filling).contains { self[$0].record.depth == .window }
     }
 

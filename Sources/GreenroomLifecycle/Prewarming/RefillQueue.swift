@@ -37,9 +37,9 @@ struct RefillQueue: Hashable, Sendable {
         due[user, default: AppQueue()].prepend(app)
     }
 
-    /// - Parameter mayTake: whether an app of this user may be returned.
-    mutating func popDue(where mayTake: (UInt32) -> Bool = { _ in true }) -> AppIdentifier? {
-        guard let index = turns.firstIndex(where: mayTake) else { return nil }
+    /// - Parameter isWanted: whether an app of this user may be returned.
+    mutating func popDue(where isWanted: (UInt32) -> Bool = { _ in true }) -> AppIdentifier? {
+        guard let index = turns.firstIndex(where: isWanted) else { return nil }
         let user = turns.remove(at: index)
         let app = due[user]?.popFirst()
         if due[user]?.count == 0 { due[user] = nil } else { turns.append(user) }
@@ -99,7 +99,7 @@ struct RefillQueue: Hashable, Sendable {
     }
 
     /// All apps without a share have been checked.
-    mutating func sharesAreTaken() { mayShareAgain = false }
+    mutating func sharesAreUsedUp() { mayShareAgain = false }
 }
 
 /// A queue that holds each app at most once.

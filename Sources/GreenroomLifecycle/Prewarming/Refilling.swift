@@ -42,7 +42,7 @@ extension Lifecycle {
     /// Starts the prewarms that may be started. After a launch, only a few apps are checked. During
     /// a restart, no app is checked: instances that the records call paused may be gone, and
     /// checking all apps whenever one is installed again would take quadratic time.
-    mutating func refill(looking effort: RefillEffort) {
+    mutating func refill(_ effort: RefillEffort) {
         guard !isShuttingDown, !isAsleep, !isRestoring, pressure < .warning, effort != .none
         else { return }
         reviewLull()
@@ -50,19 +50,19 @@ extension Lifecycle {
             if hasSomethingToRefill, deadlines[.refill] != end { deadlines.set(.refill, at: end) }
             return
         }
-        var looks = effort == .little ? Self.refillsAfterLaunch : Int.max
-        var due = min(looks, refills.dueCount + policy.concurrentPrewarms)
+        var checks = effort == .little ? Self.refillsAfterLaunch : Int.max
+        var due = min(checks, refills.dueCount + policy.concurrentPrewarms)
         while due > 0, let app = popDue() {
             due -= 1
-            looks -= 1
+            checks -= 1
             consider(app)
         }
-        while looks > 0, hasFreeSlot, !takesTurns, let app = refills.popTurn() {
-            looks -= 1
+        while checks > 0, hasFreeSlot, !takesTurns, let app = refills.popTurn() {
+            checks -= 1
             consider(app)
         }
-        reconsiderCrowded(&looks)
-        reconsiderUnshared(&looks)
+        reconsiderCrowded(&checks)
+        reconsiderUnshared(&checks)
     }
 
     private var hasFreeSlot: Bool { filling.count < policy.concurrentPrewarms }
@@ -116,13 +116,13 @@ extension Lifecycle {
     }
 
     /// Checks the apps that did not fit, once there is more room.
-    private mutating func reconsiderCrowded(_ looks: inout Int) {
+    private mutating func reconsiderCrowded(_ checks: inout Int) {
         var unseen = refills.crowdedCount
-        while looks > 0, unseen > 0, hasFreeSlot, room > refills.barrenRoom,
+        while checks > 0, unseen > 0, hasFreeSlot, room > refills.barrenRoom,
             let app = refills.popCrowded()
         {
             unseen -= 1
-            looks -= 1
+            checks -= 1
             consider(app)
         }
         if unseen == 0 { refills.noneFits(into: room) }
@@ -130,17 +130,17 @@ extension Lifecycle {
 
     /// Checks the apps of users whose share was full, after any instance has ended. Checks only as
     /// many apps of a user as the user's share has room for.
-    private mutating func reconsiderUnshared(_ looks: inout Int) {
+    private mutating func reconsiderUnshared(_ checks: inout Int) {
         guard refills.mayShareAgain else { return }
         for user in refills.usersWithoutShare {
             while shareRefusal(of: user) == nil {
-                guard looks > 0, hasFreeSlot else { return }
+                guard checks > 0, hasFreeSlot else { return }
                 guard let app = refills.popUnshared(of: user) else { break }
-                looks -= 1
+                checks -= 1
                 consider(app)
             }
         }
-        refills.sharesAreTaken()
+        refills.sharesAreUsedUp()
     }
 
     private mutating func consider(_ app: AppIdentifier) {
@@ -207,7 +207,7 @@ extension Lifecycle {
     ) {
         let key = self[app].poolKey!
         let deadline = now.advanced(by: policy.pauseDeadline)
-        if depth == .window { endNameHolders(of: app) }
+        if depth == .window { endInstancesWantingName(of: app) }
         let id = create(app, key: key, state: .prewarming, deadline: deadline) {
             $0.byteCount = byteCount
             $0.depth = depth

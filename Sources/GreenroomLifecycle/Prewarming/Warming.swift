@@ -27,9 +27,9 @@ struct Conditions: Hashable, Sendable {
     var hold: PrewarmHold?
     var inspectedAt: Instant?
     /// When the machine is inspected again, while a hold applies.
-    var nextLook: Instant?
+    var nextInspection: Instant?
     /// The number of inspections in a row that found a hold.
-    var heldCount: UInt32 = 0
+    var holdCount: UInt32 = 0
     var isInspecting = false
 }
 
@@ -53,7 +53,7 @@ extension Lifecycle {
     /// them; otherwise 0.
     func keptCount(of identifier: AppIdentifier) -> Int {
         let wanted = wantedCount(of: identifier)
-        return wanted > 1 && holdsName(identifier) ? 1 : wanted
+        return wanted > 1 && hasInstanceWantingName(identifier) ? 1 : wanted
     }
 
     private func wantedCount(of identifier: AppIdentifier) -> Int {
@@ -114,16 +114,16 @@ extension Lifecycle {
         guard let hold = conditions.hold else { return true }
         if isWish {
             guard hold.bindsWishes else { return true }
-            refusePrewarms(of: app, .held(app, hold))
+            refusePrewarms(of: app, .onHold(app, hold))
         }
-        deadlines.set(.conditions, at: conditions.nextLook)
+        deadlines.set(.conditions, at: conditions.nextInspection)
         return false
     }
 
     private func needsInspection(isUrgent: Bool) -> Bool {
         guard let at = conditions.inspectedAt else { return true }
         let isFresh = at.advanced(by: policy.conditionsLifetime) > now
-        if let nextLook = conditions.nextLook, !isUrgent { return nextLook <= now }
+        if let next = conditions.nextInspection, !isUrgent { return next <= now }
         return !isFresh
     }
 
@@ -139,14 +139,14 @@ extension Lifecycle {
         conditions.hold = hold
         conditions.inspectedAt = now
         guard hold != nil else {
-            conditions.heldCount = 0
-            conditions.nextLook = nil
+            conditions.holdCount = 0
+            conditions.nextInspection = nil
             return deadlines.remove(.conditions)
         }
-        conditions.heldCount = min(conditions.heldCount, 30) + 1
-        let factor = Int64(1) << Int64(conditions.heldCount - 1)
+        conditions.holdCount = min(conditions.holdCount, 30) + 1
+        let factor = Int64(1) << Int64(conditions.holdCount - 1)
         let pause = min(policy.conditionsRetryCap, policy.conditionsRetryFirst * factor)
-        conditions.nextLook = now.advanced(by: jitter.spread(max(.seconds(1), pause)))
+        conditions.nextInspection = now.advanced(by: jitter.spread(max(.seconds(1), pause)))
     }
 
     // MARK: Hints

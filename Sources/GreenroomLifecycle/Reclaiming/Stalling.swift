@@ -14,7 +14,7 @@ extension Lifecycle {
             enterPressure(level)
             report(.pressureChanged(level))
         }
-        takeStep()
+        reclaimUnlessJustDone()
     }
 
     /// The quiet time is over.
@@ -47,7 +47,7 @@ extension Lifecycle {
 
     /// Reclaims once, but not twice within an interval, so that the first reclaim can have an
     /// effect. If a report comes too early, the reclaim follows when the interval is over.
-    private mutating func takeStep() {
+    private mutating func reclaimUnlessJustDone() {
         if let last = lastReclaim {
             let next = last.advanced(by: max(policy.reclaimInterval, .milliseconds(1)))
             if next > now { return deadlines.set(.pressure, at: next) }

@@ -109,7 +109,7 @@ extension Lifecycle {
                 self[record.app].attached.insert(id)
             } else {
                 self[record.app].running.insert(id)
-                takeFront(record)
+                enterFront(record)
             }
             if record.shellUser != nil { shown.insert(id) }
         case .terminating:

@@ -24,7 +24,7 @@ extension Lifecycle {
     }
 
     /// The instance is frozen. It may have accepted a connection just before.
-    mutating func lookForLateConnection(_ id: InstanceIdentifier) {
+    mutating func inspectLateConnection(_ id: InstanceIdentifier) {
         guard hasSockets(id), !isSuspensionAsked(id) else { return }
         inspectConnections(of: id)
     }

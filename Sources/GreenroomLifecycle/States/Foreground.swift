@@ -52,7 +52,7 @@ extension Lifecycle {
 
     func group(of app: AppIdentifier) -> String? { directory[app]?.description?.foregroundGroup }
 
-    mutating func takeFront(_ record: InstanceRecord) {
+    mutating func enterFront(_ record: InstanceRecord) {
         guard record.isInFront, !record.isAttached, let group = group(of: record.app) else {
             return
         }

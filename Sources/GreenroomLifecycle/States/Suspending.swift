@@ -38,7 +38,7 @@ extension Lifecycle {
             }
         }
         answerFreeze(of: id, .done(id, .suspended))
-        lookForLateConnection(id)
+        inspectLateConnection(id)
         if policy.pagesOutSuspended { frozen.append(id) }
     }
 

@@ -149,7 +149,7 @@ struct Explanations {
                     text: "what launches have taught makes its launches \(saved.milliseconds) "
                         + "shorter than without it"))
         }
-        if let refusal = core.lifecycle.holdRefusal(of: app.identifier) {
+        if let refusal = core.lifecycle.reasonNotHeld(of: app.identifier) {
             reasons.append(.init(code: refusal.code, text: refusal.words))
         } else if core.lifecycle.depth(of: app.identifier, key) == .window {
             reasons.append(
@@ -242,7 +242,7 @@ struct Explanations {
     }
 }
 
-extension HoldRefusal {
+extension NotHeldReason {
     fileprivate var code: String {
         switch self {
         case .isOff: "window_off"

@@ -93,7 +93,7 @@ struct Replies {
                 stage: failure.stage, errno: failure.errno, reason: ControlError.foreignTerminal)
         case .dependencyFailed(let app, let other, let refusal):
             .dependencyFailed(app, on: other, because: error(for: refusal, peer))
-        case .held(let app, let hold):
+        case .onHold(let app, let hold):
             .refused(
                 code: hold.code,
                 reason: "\(app) is not prewarmed: "

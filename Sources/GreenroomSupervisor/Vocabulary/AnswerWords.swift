@@ -114,7 +114,7 @@ extension ControlError {
                     code: "task_runs",
                     reason: "a task of \(app) is being run, and only one can run at a time; "
                         + "\"greenroomctl debug expire-task \(app)\" ends its time")
-            case .held(let app, let hold):
+            case .onHold(let app, let hold):
                 .refused(code: hold.code, reason: "\(app) is not prewarmed: \(hold.code)")
             case .notTriggered(let app):
                 .refused(

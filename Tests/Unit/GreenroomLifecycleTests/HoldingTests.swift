@@ -49,8 +49,8 @@ import Testing
         #expect(stage.core.heldBytes == 100 << 20)
         #expect(stage.core.prewarmedBytes == 0)
         #expect(stage.core.instances(of: other).isEmpty)
-        #expect(stage.core.holdRefusal(of: Stage.app) == nil)
-        #expect(stage.core.holdRefusal(of: other) == .isOverBudget)
+        #expect(stage.core.reasonNotHeld(of: Stage.app) == nil)
+        #expect(stage.core.reasonNotHeld(of: other) == .isOverBudget)
 
         policy.prewarmByteBudget = 1 << 30
         stage.send(.policyChanged(policy))
@@ -71,7 +71,7 @@ import Testing
         stage.send(.policyChanged(policy))
         #expect(stage.core.instance(first)?.endReason == .poolTrimmed)
         #expect(stage.core.instance(second)?.depth == .main)
-        #expect(stage.core.holdRefusal(of: Stage.app) == .isOff)
+        #expect(stage.core.reasonNotHeld(of: Stage.app) == .isOff)
         policy.windowByteBudget = 512 << 20
         stage.send(.policyChanged(policy))
         #expect(stage.core.instance(second)?.endReason == .poolTrimmed)
@@ -83,13 +83,13 @@ import Testing
         stage.send(.sessionsActive(foregroundGroups: []))
         stage.send(.appInstalled(Self.app()))
         #expect(stage.core.instance(first)?.depth == .main)
-        #expect(stage.core.holdRefusal(of: Stage.app) == .isInactive)
+        #expect(stage.core.reasonNotHeld(of: Stage.app) == .isInactive)
         stage.send(.paused(first, byteCount: 1))
         // The paused instance is replaced at the login.
         look(at: ["user-1"], &stage)
         #expect(stage.core.instance(first)?.endReason == .poolTrimmed)
         #expect(stage.core.instance(second)?.depth == .window)
-        #expect(stage.core.holdRefusal(of: Stage.app) == nil)
+        #expect(stage.core.reasonNotHeld(of: Stage.app) == nil)
     }
 
     @Test func `for everybody while nobody follows sessions`() {

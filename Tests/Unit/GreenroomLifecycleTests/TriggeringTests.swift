@@ -47,7 +47,7 @@ import Testing
         #expect(first && second)
         #expect(
             trigger(&stage) == [
-                .report(.triggersLeftAlone(Stage.app, launches: 2)), refusal(stage),
+                .report(.triggersLeftAlone(Stage.app, launchCount: 2)), refusal(stage),
             ])
         #expect(stage.core.areTriggersLeftAlone(of: Stage.app))
         stage.wait(.seconds(60))

@@ -76,7 +76,7 @@ import Testing
         let request = stage.request()
         let effects = stage.send(.requested(request, .prewarm(Stage.app, Stage.key)))
         #expect(effects.contains(.inspectConditions), "what is known is too old")
-        let refusal = Effect.answer(request, .refused(.held(Stage.app, hold)))
+        let refusal = Effect.answer(request, .refused(.onHold(Stage.app, hold)))
         let isRefused = stage.send(.conditionsInspected(hold)).contains(refusal)
         #expect(isRefused == (hold == .lowMemory))
         #expect(stage.prewarms.isEmpty == isRefused)
