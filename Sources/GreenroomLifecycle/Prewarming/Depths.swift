@@ -207,7 +207,8 @@ extension Lifecycle {
     /// another process, unless the instance has no channel to say so on: then it may have run. A
     /// held program says so when it has shown a window, so the user waits in either case.
     mutating func goTimedOut(_ id: InstanceIdentifier) {
-        if self[id].isUnheard, self[id].record.depth != .window { return started(id) }
+        let isUnheard = self[id].prewarm == .toldToGo(hasChannel: false)
+        if isUnheard, self[id].record.depth != .window { return started(id) }
         goFailed(id, isDepthToBlame: demoteHeld(self[id].record, .noWindow))
     }
 
