@@ -72,6 +72,12 @@ public struct AppDescription: Hashable, Sendable {
     public var forceQuitLasts: Bool?
     /// The app's processes may not use the control socket.
     public var isKeptFromControl = false
+    /// Launches that take a terminal are cold: the app's filter of system calls would keep a paused
+    /// instance from taking it.
+    public var isColdOnTerminal: Bool {
+        get { rare.isColdOnTerminal }
+        set { rare.isColdOnTerminal = newValue }
+    }
     /// The app's own deadlines, where its manifest sets them.
     public var launchDeadline: Duration? {
         get { rare.deadlines.launch }
@@ -139,6 +145,7 @@ private struct RareSettings: Hashable, Sendable {
     var importsLearned = false
     var bootGeneration: UInt64?
     var bootKey: EnvironmentKey?
+    var isColdOnTerminal = false
 }
 
 private struct OwnDeadlines: Hashable, Sendable {

@@ -39,6 +39,8 @@ public struct LaunchRequest: Hashable, Sendable {
     public var isAttached: Bool
     /// The client gets the app's output, so the daemon does not see its beginning.
     public var takesOutput: Bool
+    /// The app gets a terminal of the client's as its controlling terminal.
+    public var takesTerminal = false
     /// Set if the launch brings something that no paused instance can take over. The app is then
     /// launched cold, for this reason.
     public var coldReason: ColdReason?

@@ -154,6 +154,10 @@ extension Lifecycle {
     /// Why no paused instance of the app can take over what the launch brings.
     private func ownColdReason(_ launch: LaunchRequest) -> ColdReason? {
         if let reason = launch.coldReason { return reason }
+        if launch.takesTerminal, directory[launch.app]?.description?.isColdOnTerminal == true {
+            return usablePrewarm(for: launch) == nil
+                ? coldReason(for: launch.app, key: launch.environmentKey) ?? .noneReady : .goFailed
+        }
         guard let reason = launch.reasonNotToHold, usablePrewarm(for: launch) == nil else {
             return nil
         }

@@ -27,8 +27,7 @@ public enum ReconciledFinding: Hashable, Sendable {
     case remains
     /// The channel is lost. The main process exists, or (`hasEnded`) its end is reported next.
     case noChannel(hasEnded: Bool)
-    /// The paused instance cannot take over what the launch brings, or a file that it was made from
-    /// has changed.
+    /// A file that the paused instance was made from has changed, or the instance does not answer.
     case unfit
     /// The main process exists, or its end is reported next. Everything that the instance has
     /// reported since the former supervisor ended is lost.

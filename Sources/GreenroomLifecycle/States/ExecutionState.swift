@@ -49,7 +49,8 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
     case stale = 4
     /// Prewarms or launches of this app failed lately.
     case backOff = 5
-    /// A paused instance was told to go and did not start.
+    /// A paused instance was told to go and did not start, or could not have taken the launch's
+    /// terminal (`AppDescription.isColdOnTerminal`).
     case goFailed = 6
     /// The memory of the app's paused instances was reclaimed.
     case reclaimed = 7

@@ -68,6 +68,7 @@ struct LaunchCalls {
             takesOutput: context.takesOutput, coldReason: context.coldReason,
             joining: app.kind == .program && (!call.arguments.isEmpty || call.action != nil)
                 ? .none : .singleInstance)
+        launch.takesTerminal = context.takesTerminal
         launch.reasonNotToHold = context.reasonNotToHold
         launch.bootKey = context.bootKey
         launch.work = contexts.work(of: context, for: app)

@@ -44,9 +44,6 @@ final class Launcher {
             let app = catalog[instance.app],
             let context = contexts.contextToServe(origin, of: app, terms)
         else { return core.handle(.channelLost(identifier)) }
-        guard isFit(instance, of: app, context) else {
-            return core.handle(.reconciled(identifier, found: .unfit))
-        }
         instance.forgetPong()
         if instance.isInspected {
             tell(instance, of: app, context, terms)
@@ -55,7 +52,7 @@ final class Launcher {
         }
     }
 
-    /// Tells an instance that is fit and inspected.
+    /// Tells an instance that is inspected.
     private func tell(
         _ instance: Instance, of app: InstalledApp, _ context: LaunchContext, _ terms: LaunchTerms
     ) {
@@ -78,21 +75,6 @@ final class Launcher {
                 .warning, "telling \(instance.app) to go: \(error)", of: instance.app, identifier)
             core.handle(.channelLost(identifier))
         }
-    }
-
-    /// Whether the instance can take over what the launch brings. Reports why not.
-    private func isFit(
-        _ instance: Instance, of app: InstalledApp, _ context: LaunchContext
-    ) -> Bool {
-        if context.takesTerminal, let call = app.restrictions.callForbiddenOnTerminal {
-            reporter.say(
-                .notice,
-                "launching \(instance.app) cold: its SystemCallFilter= forbids \(call), "
-                    + "which a paused instance needs to take a terminal", of: instance.app,
-                instance.identifier)
-            return false
-        }
-        return true
     }
 
     /// Inspects an adopted instance whose turn to be inspected has not come, and then tells it to

@@ -28,11 +28,25 @@ struct NewInstances {
                 guard let context = contexts.contextToServe(origin, of: app, terms) else {
                     return fail(instance, "finding the request", ECANCELED)
                 }
+                sayWhyCold(instance, of: app, context)
                 send(try orders.launch(instance, app, context, terms))
             }
         } catch {
             fail(instance, error.stage, error.code)
         }
+    }
+
+    /// Says so if an instance is paused and could not have taken the launch's terminal.
+    private func sayWhyCold(
+        _ instance: InstanceIdentifier, of app: InstalledApp, _ context: LaunchContext
+    ) {
+        guard context.takesTerminal, let call = app.restrictions.callForbiddenOnTerminal,
+            core.lifecycle.instance(instance)?.coldReason == .goFailed
+        else { return }
+        reporter.say(
+            .notice,
+            "launching \(app.identifier) cold: its SystemCallFilter= forbids \(call), "
+                + "which a paused instance needs to take a terminal", of: app.identifier, instance)
     }
 
     func send(_ specification: SpawnSpecification) {

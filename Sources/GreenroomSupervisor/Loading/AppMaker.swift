@@ -125,6 +125,7 @@ struct AppMaker {
     private func addDetails(of manifest: AppManifest, to app: InstalledApp) {
         app.application = manifest.application
         app.description.isKeptFromControl = manifest.sandbox.closesControl
+        app.description.isColdOnTerminal = app.restrictions.callForbiddenOnTerminal != nil
         app.timer = manifest.timer
         app.path = manifest.path
         app.credentials = manifest.credentials

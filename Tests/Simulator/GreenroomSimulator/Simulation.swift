@@ -98,6 +98,7 @@ struct Simulation: Sendable {
         varySupervision(&app, number, among: count, &dice)
         app.user = UInt32(dice.below(2))
         app.launchScreen = [.none, .untilActive, .untilFirstDraw][number % 3]
+        app.isColdOnTerminal = (app.generation + UInt64(number)) % 4 == 1
         app.scheduledTasks = TaskStimulus.identifiers.enumerated()
             .filter { (app.generation + UInt64(number + $0.offset)) % 6 != 0 }.map(\.element)
         guard dice.percent(50) else {

@@ -65,6 +65,44 @@ import Testing
         #expect(stage.core.instance(InstanceIdentifier(1))?.endReason == .goFailed)
     }
 
+    /// A launch of the app, perhaps with a terminal.
+    private func launch(in stage: inout Stage, onTerminal: Bool) {
+        let request = stage.request()
+        var launch = LaunchRequest(
+            app: Stage.app, launchIdentifier: LaunchIdentifier("launch-\(request.rawValue)"),
+            environmentKey: Stage.key, isAttached: true)
+        launch.takesTerminal = onTerminal
+        stage.send(.requested(request, .launch(launch)))
+    }
+
+    @Test(arguments: [true, false])
+    func `that takes a terminal leaves a paused instance that could not take it to others`(
+        isColdOnTerminal: Bool
+    ) {
+        var stage = Stage(.prewarmed { $0.isColdOnTerminal = isColdOnTerminal })
+        let paused = InstanceIdentifier(1)
+        stage.send(.paused(paused, byteCount: 1))
+        launch(in: &stage, onTerminal: true)
+        guard isColdOnTerminal else {
+            #expect(stage.state(paused) == .launching)
+            return
+        }
+        stage.send(.spawned(InstanceIdentifier(2)))
+        #expect(stage.outcomes.map(\.coldReason) == [.goFailed])
+        #expect(stage.state(paused) == .prewarmed)
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
+        launch(in: &stage, onTerminal: false)
+        #expect(stage.has(.go(paused, stage.origin, LaunchTerms())))
+    }
+
+    @Test func `that takes a terminal is cold for its own reason if no instance is paused`() {
+        var stage = Stage(.prewarmed { $0.isColdOnTerminal = true })
+        launch(in: &stage, onTerminal: true)
+        stage.send(.spawned(InstanceIdentifier(2)))
+        #expect(stage.outcomes.map(\.coldReason) == [.noneReady])
+        #expect(stage.state(InstanceIdentifier(1)) == .prewarming)
+    }
+
     @Test func `falls back to a cold launch when the paused instance exits instead of starting`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(InstanceIdentifier(1), byteCount: 1))

@@ -40,6 +40,11 @@ extension Checker {
                     launchedBy[request]?.reasonNotToHold == nil,
                     "told \(id) to go, which has read what the launch brings")
             }
+            if case .request(let request) = origin, launchedBy[request]?.takesTerminal == true {
+                try require(
+                    saved[id].map { installed[$0.app]?.isColdOnTerminal } != true,
+                    "told \(id) to go, which cannot take its launch's terminal")
+            }
             // The instance may be ended later in the same event.
             let isIntended =
                 saved[id].map {

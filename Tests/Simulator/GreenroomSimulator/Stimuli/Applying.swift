@@ -15,6 +15,8 @@ extension Simulation {
             launch.work = requestCount % 3
             // Some bring arguments, which a held program has read already.
             launch.reasonNotToHold = requestCount % 7 == 0 ? .arguments : nil
+            // A repeated launch brings what it brought before.
+            launch.takesTerminal = launch.launchIdentifier.rawValue.utf8.last! % 4 == 0
             launch.bootKey = requestCount % 5 == 0 ? nil : launch.environmentKey
             try feed(.requested(request, .launch(launch)))
         case .prewarm(let app, let key):
