@@ -12,6 +12,10 @@
 //   it owns a name on a bus that nobody can watch (`HeldNames`), shows something in another way, or
 //   cannot be frozen; or it ends while it is held, or shows no window when it is launched
 //                             → the same, but the app still goes as far as `libraries`
+//   somebody kills a prewarm on its way with SIGKILL, or it ends with the spawner
+//                             → the app keeps its depth, and the next prewarm waits (`BackingOff`).
+//                               The SIGKILL counts as an end if it is the last of
+//                               `unorderedKillLimit` failures in a row
 //   `anewLimit` launches in a row were started anew, or launches are not faster
 //   (`DepthTimes`)            → the app pauses before main, because the depth saves nothing. If
 //                               its imports are learned, the shell installs it again without

@@ -128,12 +128,15 @@ extension Lifecycle {
     /// end.
     ///
     /// - Parameter isOwnDoing: whether the instance itself closed the channel, by ending or
-    ///   otherwise. If a later supervisor finds the channel lost, the cause is a different one.
+    ///   otherwise. If a later supervisor finds the channel lost, or the spawner is gone, too, the
+    ///   cause is a different one, and the app keeps its depth.
     mutating func pausedChannelLost(_ id: InstanceIdentifier, isOwnDoing: Bool = false) {
         guard let instance = table[id], let reason = instance.memoryEnd else {
-            if isOwnDoing, let record = table[id]?.record, demoteHeld(record, .endedHeld) {
+            guard isOwnDoing, let record = table[id]?.record else {
+                prewarmFailed(self[id].record.app, .prewarmFailed)
                 return end(id, .prewarmFailed, gently: false)
             }
+            if demoteHeld(record, .endedHeld) { return end(id, .prewarmFailed, gently: false) }
             return prewarmTimedOut(id, .ended)
         }
         countPrewarmEnd(instance.record, reason)
@@ -145,12 +148,31 @@ extension Lifecycle {
         _ record: InstanceRecord, _ reason: ExitReason, _ status: ExitStatus
     ) {
         if record.state.isPrewarm {
-            let isOwnDoing = reason == .prewarmFailed && status != .unknown
-            if isOwnDoing, demoteHeld(record, .endedHeld) { return }
+            guard reason == .prewarmFailed else { return countPrewarmEnd(record, reason) }
+            guard isOwnDoing(record, status) else { return prewarmFailed(record.app, reason) }
+            if demoteHeld(record, .endedHeld) { return }
             return countPrewarmEnd(record, reason)
         }
         if reason.row.isCrash(of: record) { crashed(record.app) }
         if record.state == .launching && reason != .goFailed { launchFailed(record.app) }
+    }
+
+    /// If this many prewarms in a row fail, the app is to blame for a SIGKILL or SIGTRAP that nobody
+    /// ordered.
+    public static let unorderedKillLimit = 3
+
+    /// Whether a program that was not launched has ended by itself. On its way to its pause it may
+    /// have been killed by somebody else, such as a user, a program that frees memory, or the kernel
+    /// when the spawner ended that traced it. (If the spawner ends before it has seen the program's
+    /// first execve, nobody takes the SIGTRAP of that, and the program ends by it.)
+    private func isOwnDoing(_ record: InstanceRecord, _ status: ExitStatus) -> Bool {
+        switch status {
+        case .signaled(5, _) where record.state == .prewarming,
+            .signaled(9, _) where record.state == .prewarming:
+            directory[record.app]?.record.prewarmFailures ?? 0 >= Self.unorderedKillLimit - 1
+        case .signaled, .exited: true
+        case .unknown: false
+        }
     }
 
     private mutating func countPrewarmEnd(_ record: InstanceRecord, _ reason: ExitReason) {

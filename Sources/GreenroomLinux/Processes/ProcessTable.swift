@@ -15,6 +15,9 @@ public enum ProcessTable {
         public let isAtRest: Bool
         /// Whether the process has executed a program since it was made (PF_FORKNOEXEC).
         public let hasExecuted: Bool
+        /// Whether the main thread is ending or has ended (PF_EXITING). This is so before the process
+        /// closes its descriptors, and before the processes that it traces are killed.
+        public let isEnding: Bool
         public let threadCount: Int
         /// The start time, in clock ticks since boot. Together with the number, it identifies the
         /// process.
@@ -34,9 +37,10 @@ public enum ProcessTable {
             isZombie = fields[1] == "Z" || fields[1] == "X"
             isStopped = fields[1] == "T"
             isAtRest = fields[1] == "S"
-            let forkedWithoutExec: UInt64 = 0x40
+            let (forkedWithoutExec, exiting): (UInt64, UInt64) = (0x40, 0x4)
             let flags = fields.count > 7 ? UInt64(fields[7]) ?? 0 : 0
             hasExecuted = flags & forkedWithoutExec == 0
+            isEnding = isZombie || flags & exiting != 0
             // These are the 20th and the 22nd field, counted from 1; `fields` begin with the 2nd's
             // closing parenthesis.
             threadCount = fields.count > 18 ? Int(fields[18]) ?? 0 : 0

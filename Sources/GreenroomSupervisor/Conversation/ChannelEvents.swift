@@ -13,6 +13,7 @@ final class ChannelEvents {
     private let core: Core
     private let catalog: AppCatalog
     private let instances: InstanceTable
+    private let spawner: CurrentSpawner
     private let prewarms: PrewarmReports
     private let reports: ApplicationReports
     private let ready: ReadyConditions
@@ -29,13 +30,14 @@ final class ChannelEvents {
     private static let drainLimit = 64 + OpenedLibraries.countLimit
 
     init(
-        core: Core, catalog: AppCatalog, instances: InstanceTable, prewarms: PrewarmReports,
-        reports: ApplicationReports, ready: ReadyConditions, ends: OutOfMemoryEnds,
-        reporter: Reporter
+        core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
+        prewarms: PrewarmReports, reports: ApplicationReports, ready: ReadyConditions,
+        ends: OutOfMemoryEnds, reporter: Reporter
     ) {
         self.core = core
         self.catalog = catalog
         self.instances = instances
+        self.spawner = spawner
         self.prewarms = prewarms
         self.reports = reports
         self.ready = ready
@@ -54,8 +56,13 @@ final class ChannelEvents {
 
     /// The instance's main process has ended, whoever reports it: the spawner now, or its table
     /// after a restart.
-    func ended(_ instance: InstanceIdentifier, _ status: ExitStatus) {
+    ///
+    /// - Parameter isOrphan: whether the spawner that started the instance has ended.
+    func ended(_ instance: InstanceIdentifier, _ status: ExitStatus, isOrphan: Bool = false) {
         drain(instance)
+        if isOrphan, core.lifecycle.instance(instance)?.state.isPrewarm == true {
+            core.handle(.reconciled(instance, found: .noChannel(hasEnded: false)))
+        }
         ends.examine(instance, status)
         core.handle(.exited(instance, status))
     }
@@ -203,9 +210,21 @@ final class ChannelEvents {
 
     @discardableResult
     private func lost(_ instance: Instance) -> Bool {
+        let identifier = instance.identifier
         instance.closeChannel()
-        ends.examineLost(instance.identifier)
-        core.handle(.channelLost(instance.identifier))
+        ends.examineLost(identifier)
+        guard core.lifecycle.instance(identifier)?.state.isPrewarm == true else {
+            core.handle(.channelLost(identifier))
+            return false
+        }
+        // The end is reported next, and says more than the loss of the channel.
+        if instance.isEnding { return false }
+        // The kernel kills what a spawner traces when the spawner ends.
+        if spawner.isEnding {
+            core.handle(.reconciled(identifier, found: .noChannel(hasEnded: false)))
+        } else {
+            core.handle(.channelLost(identifier))
+        }
         return false
     }
 }

@@ -44,8 +44,8 @@ struct ConversationRooms {
             contexts: launching.contexts, inspector: launching.inspector,
             watches: launching.watches, reporter: shared.reporter)
         channels = ChannelEvents(
-            core: core, catalog: catalog, instances: instances, prewarms: prewarms,
-            reports: reports, ready: launching.ready, ends: memory.ends,
+            core: core, catalog: catalog, instances: instances, spawner: shared.spawner,
+            prewarms: prewarms, reports: reports, ready: launching.ready, ends: memory.ends,
             reporter: shared.reporter)
     }
 }

@@ -81,6 +81,9 @@ final class Instance {
     /// False once the process has been reaped. Its number may then mean another process.
     var isAlive: Bool { (try? process.send(signal: 0)) != false }
 
+    /// True once the main process is ending, or has ended. Its descriptors may be closed then.
+    var isEnding: Bool { !isAlive || ProcessTable.entry(of: pid)?.isEnding == true }
+
     // MARK: Asking whether it is still paused
 
     /// The cookie of the open question.

@@ -64,7 +64,7 @@ struct Recovery {
     private func orphan(allBut kept: Set<InstanceIdentifier>) {
         freezer.forgetOrders()
         instances.orphan(allBut: kept) { identifier, status in
-            channels.ended(identifier, ExitStatus(status))
+            channels.ended(identifier, ExitStatus(status), isOrphan: true)
             core.handle(.emptied(identifier))
         }
     }

@@ -17,6 +17,13 @@ final class CurrentSpawner {
     func useNone() { link = nil }
 
     var isThere: Bool { link.map { !$0.isLost } ?? false }
+    /// Whether the spawner is ending or has ended, even if nobody has noticed yet.
+    var isEnding: Bool {
+        guard let link, !link.isLost else { return true }
+        guard let process = link.process else { return false }
+        return (try? link.processDescriptor?.send(signal: 0)) == false
+            || ProcessTable.entry(of: process)?.isEnding == true
+    }
     /// Whether orders are carried out now, or by a spawner that is expected at once.
     var takesOrders: Bool { link != nil }
     /// Nil while the spawner is lost.

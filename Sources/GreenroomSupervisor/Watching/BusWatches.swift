@@ -93,9 +93,10 @@ final class BusWatches {
             core.lifecycle.instance(identifier)?.state == .prewarming
         else { return }
         core.handle(.nameWatched(identifier))
-        guard let message = try? DaemonMessage.nameIsWatched.encoded(),
-            (try? instance.channel?.send(message.datagram)) != nil
-        else { return core.handle(.channelLost(identifier)) }
+        // If the channel is at its end, that is told by whoever reads from it, or the end of the process
+        // is. A program that gets no answer does not pause.
+        guard let message = try? DaemonMessage.nameIsWatched.encoded() else { return }
+        _ = try? instance.channel?.send(message.datagram)
     }
 
     private func unheard(_ source: BusWatch.Source, of identifier: InstanceIdentifier) {

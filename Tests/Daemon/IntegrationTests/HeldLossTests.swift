@@ -101,11 +101,18 @@ import Testing
     }
 
     /// What a new spawner must not do is to let the watch of the name end and the program stay.
-    @Test func `a held program with a name is found by its callers after the spawner is killed`()
-        throws
-    {
+    @Test(arguments: [false, true])
+    func `a held program with a name is found by its callers after the spawner is killed`(
+        isOnItsWay: Bool
+    ) throws {
         let bench = try Bench("owns \(Self.name) xlib one")
-        _ = try bench.awaitHeld()
+        if isOnItsWay {
+            _ = try bench.daemon.await("a prewarm") { client in
+                try client.instances(of: Self.app).first { $0.processId != nil }
+            }
+        } else {
+            _ = try bench.awaitHeld()
+        }
         try bench.replaceSpawner()
         let held = try bench.awaitHeld()
         try Processes.wait("its name is not watched") { bench.bus.watches().count == 1 }

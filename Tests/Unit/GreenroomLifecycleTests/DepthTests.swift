@@ -35,7 +35,7 @@ import Testing
         (
             .startsPrograms,
             [
-                .exited(InstanceIdentifier(1), .signaled(9, coreDumped: false)),
+                .channelLost(InstanceIdentifier(1)),
                 .misfired(InstanceIdentifier(1), .startsPrograms("/bin/sh")),
             ]
         ),
@@ -55,6 +55,42 @@ import Testing
         // That one fails as any other does.
         stage.send(.exited(second, .exited(1)))
         #expect(stage.core.app(Stage.app)?.prewarmFailures == 1)
+    }
+
+    /// How a prewarm ends that somebody has killed, or that was traced by a spawner that ended.
+    private static let foreignEnds: [@Sendable (InstanceIdentifier) -> Event] = [
+        { .exited($0, .signaled(9, coreDumped: false)) },
+        { .exited($0, .signaled(5, coreDumped: false)) },
+        { .exited($0, .unknown) },
+        { .reconciled($0, found: .noChannel(hasEnded: false)) },
+    ]
+
+    @Test(arguments: foreignEnds.indices, [PrewarmDepth.runtime, .window])
+    func `that somebody else ends is tried again after a while`(_ index: Int, depth: PrewarmDepth) {
+        var stage = Stage(Self.deep { $0.depth = depth })
+        stage.send(Self.foreignEnds[index](first))
+        stage.die(first, .signaled(9, coreDumped: false))
+        #expect(demotion(stage) == nil)
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 1)
+        #expect(stage.prewarms == [])
+        stage.wait(Policy().backOffFirst)
+        #expect(stage.core.instance(second)?.depth == depth)
+    }
+
+    /// A program that kills itself must not be prewarmed for ever, but what a spawner's end costs is
+    /// never the app's fault.
+    @Test(arguments: foreignEnds.indices)
+    func `that is killed again and again ends the depth`(_ index: Int) {
+        var stage = Stage(Self.deep())
+        for number in 1...UInt64(Lifecycle.unorderedKillLimit) {
+            #expect(demotion(stage) == nil)
+            let id = InstanceIdentifier(number)
+            #expect(stage.core.instance(id)?.state == .prewarming)
+            stage.send(Self.foreignEnds[index](id))
+            stage.die(id, .signaled(9, coreDumped: false))
+            stage.wait(Policy().backOffFirst * 4)
+        }
+        #expect(demotion(stage)?.fault == (index < 2 ? .ended : nil))
     }
 
     @Test func `that does not pause in time is followed by one to main`() {

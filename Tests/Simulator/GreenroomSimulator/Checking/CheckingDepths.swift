@@ -51,16 +51,22 @@ extension Checker {
             savedApps[app]?.depth.demotion?.sparesWindow != true
                 || installed[app]?.depth == .window && saved[id]?.depth != .window,
             "\(app) may be held after \(id) failed")
-        let isCause = Self.demotions(by: event).contains(fault)
+        let failures = savedApps[app]?.prewarmFailures ?? 0
+        let isCause = Self.demotions(by: event, after: failures).contains(fault)
         try require(isCause, "\(app) was demoted as \(fault) by \(event)")
     }
 
-    /// The faults of a depth that the event may report.
-    private static func demotions(by event: Event) -> Set<DepthFault> {
+    /// The faults of a depth that the event may report, after that many failures in a row. A program
+    /// has no fault if nobody knows how it ended, or if it ended with the spawner; nor on its way to
+    /// its pause if somebody killed it, unless that happens again and again.
+    private static func demotions(by event: Event, after failures: UInt32) -> Set<DepthFault> {
         switch event {
+        case .exited(_, .unknown): []
+        case .exited(_, .signaled(5, _)) where failures < 2,
+            .exited(_, .signaled(9, _)) where failures < 2:
+            [.endedHeld]
         case .exited: [.ended, .endedHeld, .savesNothing]
         case .channelLost: [.ended, .endedHeld]
-        case .reconciled: [.ended]
         case .paused: [.pausedElsewhere, .startsThreads]
         case .deadlineReached: [.timedOut, .noWindow]
         case .misfired:

@@ -80,6 +80,8 @@ extension Simulation {
                 // The next supervisor has compared the other records itself.
                 if dies { break }
             }
+            if dies { return }
+            for event in world.killTraced(&dice) { try happen(event) }
         case .connect(let app):
             if let event = world.connect(identifier(app)) { try feed(event) }
         case .resetFailed(let app):

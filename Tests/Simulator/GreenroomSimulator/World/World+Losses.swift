@@ -36,6 +36,25 @@ extension World {
         }
     }
 
+    /// The kernel kills the prewarms that the spawner traced. The loss of a channel may be reported
+    /// before the end.
+    func killTraced(_ dice: inout Dice) -> [Event] {
+        var events: [Event] = []
+        for (id, process) in processes.sorted(by: { $0.key < $1.key })
+        where process.isAlive && process.isPrewarm && !process.isPaused && !process.hasStarted {
+            // Not every kernel lets processes be traced.
+            guard dice.percent(80) else { continue }
+            if dice.percent(50) {
+                events.append(.reconciled(id, found: .noChannel(hasEnded: false)))
+            }
+            // The next spawner may still find the process, and then tells how it ended.
+            let signal: UInt8 = dice.percent(20) ? 5 : 9
+            let isFound = dice.percent(50)
+            events.append(.exited(id, isFound ? .signaled(signal, coreDumped: false) : .unknown))
+        }
+        return events
+    }
+
     private mutating func lose(_ id: InstanceIdentifier) {
         processes[id]!.isSpawned = true
         processes[id]!.exitStatus = .unknown
