@@ -105,7 +105,7 @@ bool is_own_server(int server) {
         && !memcmp(&address.bytes, &first_server.bytes, address.size);
 }
 
-static uint32_t startup_id, user_time, utf8, info, info_begin;
+static uint32_t startup_id, user_time, time_window, utf8, info, info_begin;
 static uint32_t creation_time; // 0 if KWin does not run
 
 static uint32_t atom(const char *name, bool exists) {
@@ -132,6 +132,7 @@ bool server_reach(void) {
     atomic_store(&own, connection);
     startup_id = atom("_NET_STARTUP_ID", false);
     user_time = atom("_NET_WM_USER_TIME", false);
+    time_window = atom("_NET_WM_USER_TIME_WINDOW", true);
     utf8 = atom("UTF8_STRING", false);
     info = atom("_NET_STARTUP_INFO", false);
     info_begin = atom("_NET_STARTUP_INFO_BEGIN", false);
@@ -153,6 +154,7 @@ static bool time_of(const char *identifier, uint32_t *time) {
 
 #define REPLACE 0
 #define CARDINAL 6
+#define WINDOW 33
 #define STACK_MODE 64
 #define ABOVE 0
 #define PROPERTY_NOTIFY 28
@@ -160,14 +162,24 @@ static bool time_of(const char *identifier, uint32_t *time) {
 #define INPUT_ONLY 2
 #define EVENT_MASK 0x800
 
-static bool has_time(uint32_t window, uint32_t property) {
-    unsigned char *reply = xcb.property_reply(
-        own, xcb.property(own, 0, window, property, CARDINAL, 0, 1), NULL);
-    uint32_t count = 0, time = 0;
+/// A property of one number; 0 if the window does not have it.
+static uint32_t number(uint32_t window, uint32_t property, uint32_t type) {
+    if (!property) return 0;
+    unsigned char *reply =
+        xcb.property_reply(own, xcb.property(own, 0, window, property, type, 0, 1), NULL);
+    uint32_t count = 0, value = 0;
     if (reply) memcpy(&count, reply + 16, sizeof count);
-    if (count == 1) memcpy(&time, reply + 32, sizeof time);
+    if (count == 1) memcpy(&value, reply + 32, sizeof value);
     free(reply);
-    return time != 0;
+    return value;
+}
+
+/// The window that has the time at which the program was last used; 0 if there is no such time. Some
+/// programs keep it apart, so that window managers are not told of each change of the main window.
+static uint32_t dated(uint32_t window) {
+    uint32_t apart = number(window, time_window, WINDOW);
+    if (apart && number(apart, user_time, CARDINAL)) return apart;
+    return number(window, user_time, CARDINAL) ? window : 0;
 }
 
 /// The server's time is that of an event: a property of an own window changes.
@@ -187,14 +199,13 @@ static bool server_time(uint32_t *time) {
 }
 
 /// Window managers give no focus to a window whose times are older than the user's last key. Qt says when
-/// the program was last used, and KWin notes when a window was made: for a held window, before the launch.
+/// it last heard from the server, and KWin notes when a window was made: for a held window, before the
+/// launch.
 static void renew_times(uint32_t window) {
-    uint32_t time = 0, properties[] = {user_time, creation_time};
-    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
-        if (!properties[i] || !has_time(window, properties[i])) continue;
-        if (!time && !server_time(&time)) return;
-        xcb.change(own, REPLACE, window, properties[i], CARDINAL, 32, 1, &time);
-    }
+    uint32_t time, used = dated(window), is_noted = number(window, creation_time, CARDINAL);
+    if ((!used && !is_noted) || !server_time(&time)) return;
+    if (used) xcb.change(own, REPLACE, used, user_time, CARDINAL, 32, 1, &time);
+    if (is_noted) xcb.change(own, REPLACE, window, creation_time, CARDINAL, 32, 1, &time);
 }
 
 void server_send(uint32_t window, uint32_t mask, const void *event) {
@@ -204,8 +215,11 @@ void server_send(uint32_t window, uint32_t mask, const void *event) {
 void server_show(uint32_t window, bool is_raised, bool is_main, const char *identifier) {
     uint32_t time, above = ABOVE;
     if (!own) return;
-    if (is_main && !(identifier && *identifier)) renew_times(window);
-    if (identifier && *identifier && is_main) {
+    // A toolkit that gives its windows a time of its own (Qt) does not give them the identifier: the
+    // window has the time of its start, even if the user has pressed a key after the launch's token.
+    bool is_named = identifier && *identifier && !(is_main && dated(window));
+    if (is_main && !is_named) renew_times(window);
+    if (is_named && is_main) {
         xcb.change(own, REPLACE, window, startup_id, utf8, 8, (uint32_t)strlen(identifier),
                    identifier);
         if (time_of(identifier, &time))

@@ -1,6 +1,7 @@
 /// Shows windows as the words of its command say, in this order, and then waits for events. Needs
 /// libX11 and libxcb, and no header of either. `watch` instead prints the name of each top-level window that
-/// appears, `hears` also prints what clients tell the window manager, and `asks` prints the windows that are there;
+/// appears, `hears` also prints what clients tell the window manager, `asks` prints the windows that are there, and
+/// `dates NAME` prints the time of a window's last use, and the identifier of its launch;
 /// `activates NAME` asks the window manager for the focus of a window, once it is there.
 ///
 ///   xlib, raised, xcb, checked, request, raw-request, opened NAME   shows a window in that way
@@ -18,6 +19,7 @@
 ///   follows NAME, forks-later, spawns-later   when the resource database changes, shows a window in a process that it makes;
 ///                      or only makes one
 ///   iconifies, fills NAME   shows a window, and asks for it to be an icon, or to fill the screen
+///   dated, dated-apart NAME   shows a window that was last used at the time 2, as it says itself or another window says
 ///   says               says that it has started (the Startup Notification Protocol)
 ///   names, item, notifies, tray, forks, socket, raw, grabs, button, touch, selects, root, ends, waits
 ///                      does what ends a prewarm
@@ -231,6 +233,34 @@ static void print(Window of) {
     char *name = name_of(of);
     if (name) printf("%s\n", name);
     fflush(stdout);
+}
+
+static unsigned char *property(Window of, const char *name, unsigned long *count) {
+    unsigned long type, rest;
+    int format;
+    unsigned char *value = NULL;
+    XGetWindowProperty(display, of, XInternAtom(display, name, 0), 0, 64, 0, 0, &type, &format, count, &rest, &value);
+    return value;
+}
+
+static int print_dates(const char *wanted) {
+    Window parent, *children;
+    unsigned count;
+    unsigned long size;
+    XSetErrorHandler(ignore);
+    XQueryTree(display, root, &parent, &parent, &children, &count);
+    for (unsigned i = 0; i < count; i++) {
+        char *name = NULL;
+        if (!XFetchName(display, children[i], &name) || strcmp(name, wanted)) continue;
+        unsigned char *apart = property(children[i], "_NET_WM_USER_TIME_WINDOW", &size);
+        Window dated = apart && size ? *(Window *)(void *)apart : children[i];
+        unsigned char *time = property(dated, "_NET_WM_USER_TIME", &size);
+        printf("%lu ", time && size ? *(unsigned long *)(void *)time : 0);
+        unsigned char *identifier = property(children[i], "_NET_STARTUP_ID", &size);
+        printf("%s\n", identifier && size ? (char *)identifier : "none");
+        return 0;
+    }
+    return 1;
 }
 
 static void send_message(Window to, long mask, Window of, const char *type, long first) {
@@ -595,6 +625,16 @@ static void act(const char *word, const char *name) {
     forks_for_calls |= !strcmp(word, "forking");
     if (!strcmp(word, "owns") || !strcmp(word, "forking")) own(name);
     if (!strcmp(word, "xlib")) XMapWindow(display, window(name));
+    if (!strncmp(word, "dated", 5)) {
+        made = window(name);
+        Window apart = strstr(word, "apart") ? XCreateSimpleWindow(display, made, -1, -1, 1, 1, 0, 0, 0) : made;
+        unsigned long time = 2;
+        XChangeProperty(display, apart, XInternAtom(display, "_NET_WM_USER_TIME", 0), 6, 32, 0, (unsigned char *)&time, 1);
+        if (apart != made)
+            XChangeProperty(display, made, XInternAtom(display, "_NET_WM_USER_TIME_WINDOW", 0), TYPE_WINDOW, 32, 0,
+                            (unsigned char *)&apart, 1);
+        XMapWindow(display, made);
+    }
     if (!strcmp(word, "raised")) XMapRaised(display, window(name));
     if (!strcmp(word, "xcb") || !strcmp(word, "checked") || strstr(word, "request"))
         show_by_xcb(word, name);
@@ -735,6 +775,7 @@ int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "watch")) return watch(1, 0);
     if (argc > 1 && !strcmp(argv[1], "hears")) return watch(1, 1);
     if (argc > 1 && !strcmp(argv[1], "asks")) return watch(0, 0);
+    if (argc > 2 && !strcmp(argv[1], "dates")) return print_dates(argv[2]);
     if (argc > 2 && !strcmp(argv[1], "activates")) return await_and_activate(argv[2]);
     if (argc > 2 && !strcmp(argv[1], "changes")) return change_setting(argv[2], argc > 3 ? argv[3] : "");
     if (argc > 1 && !strcmp(argv[1], "manages")) return manage_settings();

@@ -69,6 +69,18 @@ final class Screen {
         return text.split(separator: "\n").map(String.init)
     }
 
+    /// The time of the window's last use, 0 if it has none, and the identifier of its launch.
+    func dates(of name: String) throws -> (time: UInt32, identifier: String) {
+        var request = try request("dates")
+        request.arguments.append(name)
+        let words = String(decoding: try run(request).output, as: UTF8.self).split(
+            whereSeparator: \.isWhitespace)
+        guard words.count == 2, let time = UInt32(words[0]) else {
+            throw TestError("the window \(name) has the dates \(words)")
+        }
+        return (time, String(words[1]))
+    }
+
     /// Changes a setting of the display, as the words say.
     func change(_ words: String...) throws {
         var request = try request("changes")

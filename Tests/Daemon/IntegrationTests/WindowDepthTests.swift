@@ -414,6 +414,34 @@ import Testing
         #expect(try watch.next() == "\(type) one")
     }
 
+    /// A launcher's token says when the user acted. GTK gives that time to its window. Qt does not: a
+    /// window of Qt has the time of its start, which Qt keeps on a window of its own for some window
+    /// managers.
+    @Test(arguments: [
+        ("xlib", true, true), ("xlib", false, false), ("dated", true, false),
+        ("dated", false, false), ("dated-apart", true, false), ("dated-apart", false, false),
+    ])
+    func `a window has the time that it has when the program starts cold`(
+        word: String, hasToken: Bool, hasTime: Bool
+    ) throws {
+        try requireFreezer()
+        let bench = try Bench("\(word) one")
+        let watch = bench.watch
+        _ = try bench.awaitHeld()
+        let launched = try bench.client().launch(Self.app) {
+            if hasToken { $0.environment = [.init(name: "DESKTOP_STARTUP_ID", value: "x_TIME1")] }
+        }
+        #expect(launched.kind == .prewarmed)
+        #expect(try watch.next() == "one")
+        let dates = try bench.screen.dates(of: "one")
+        #expect(dates.identifier == (hasTime ? "x_TIME1" : "none"))
+        if word == "xlib" {
+            #expect(dates.time == (hasTime ? 1 : 0))
+        } else {
+            #expect(dates.time > 2)
+        }
+    }
+
     /// The program itself does not have the identifier of the launch.
     @Test func `clients that show a busy indicator hear that the program has started`() throws {
         try requireFreezer()
