@@ -136,6 +136,7 @@ extension Lifecycle {
     /// Serves a launch from the pool, or cold. `failure` says why the last attempt failed.
     mutating func begin(_ pending: PendingLaunch, after failure: ColdReason?) {
         let launch = pending.launch
+        if let reason = pending.coldReason { return launchCold(pending, reason) }
         if let reason = ownColdReason(launch) {
             // Paused instances are kept for launches that they can serve.
             return launchCold(pending, reasonBeforeAnyLaunch(launch.app) ?? reason)
@@ -146,7 +147,9 @@ extension Lifecycle {
             claim(id, for: pending)
         } else {
             let reason = failure ?? coldReason(for: launch.app, key: launch.environmentKey)
-            launchCold(pending, reason ?? .noneReady)
+            // From now on the pool has another environment, which may end what was held with this one.
+            setPoolKey(launch.environmentKey, of: launch.app, isWanted: false)
+            return launchCold(pending, reason ?? .noneReady)
         }
         setPoolKey(launch.environmentKey, of: launch.app, isWanted: false)
     }
@@ -204,6 +207,7 @@ extension Lifecycle {
         guard let description = directory[launch.app]?.description else {
             return giveUp(pending, .noSuchApp(launch.app))
         }
+        if awaitNameHolders(pending, reason) { return }
         if let refusal = shareRefusal(of: description.user) {
             if !makePlace(for: pending, of: description.user) { giveUp(pending, refusal) }
             return

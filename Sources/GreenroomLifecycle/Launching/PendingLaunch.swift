@@ -50,6 +50,9 @@ struct PendingLaunch: Hashable, Sendable {
     var hasClaimed = false
     /// A paused instance was ended to make a place for this launch (`Sharing`), which is done once.
     var hasMadePlace = false
+    /// Why the launch is cold, if that was decided before it waited for the end of a held instance
+    /// (`awaitNameHolders`).
+    var coldReason: ColdReason?
     /// The launch has taken the place of a start that the daemon wanted, so it goes on without its
     /// client.
     var replacesStart = false

@@ -12,7 +12,8 @@
 //   the name has an owner        → it ends before it asks for the name (`nameTaken`), and the
 //                                  app goes only as far as `libraries` until an instance has ended
 //
-// Only one process can own a name, so such an app has one held instance.
+// Only one process can own a name, so such an app has one held instance. A cold launch waits until
+// one that is being ended has given the name up.
 //
 // Airing: every held program is thawed for `airTime` after each `airInterval`, so that it reads
 // what its display and its bus have sent, and when a setting of its desktop or display has changed
@@ -87,6 +88,28 @@ extension Lifecycle {
         for id in entry.pool + entry.filling where self[id].record.wantsName {
             end(id, .poolTrimmed, gently: false)
         }
+    }
+
+    /// Has a cold launch wait until held instances of the app that own a name have ended, if any are
+    /// being ended. Otherwise the new process could find the name in use, leave its work to a process
+    /// that will never do it, and show no window. On a busy machine, a held process takes its time to
+    /// end, because it has the least priority.
+    ///
+    /// - Returns: false if there is nothing to wait for.
+    mutating func awaitNameHolders(_ pending: PendingLaunch, _ reason: ColdReason) -> Bool {
+        guard pending.coldReason == nil, let entry = directory[pending.launch.app] else {
+            return false
+        }
+        let ending = entry.members.filter {
+            let record = self[$0].record
+            return record.state == .terminating && record.wantsName && record.exitStatus == nil
+                && record.launchedAt == nil
+        }
+        guard !ending.isEmpty else { return false }
+        var pending = pending
+        pending.coldReason = reason
+        awaitEnd(of: ending.sorted(), pending)
+        return true
     }
 
     /// A launched instance of the app has ended, and may have given the name up.

@@ -50,6 +50,30 @@ import Testing
         return stage
     }
 
+    /// Otherwise the new process could leave its work to one that will never do it.
+    @Test(arguments: [false, true])
+    func `that has a name and is ended for a launch has ended before the launch starts`(
+        isStale: Bool
+    ) throws {
+        var stage = named()
+        if isStale { stage.send(.becameStale(first)) }
+        let isCold = { (effect: Effect) in
+            if case .spawn(_, Stage.app, .launch) = effect { true } else { false }
+        }
+        let key = isStale ? Stage.key : EnvironmentKey(7)
+        let launch = LaunchRequest(
+            app: Stage.app, launchIdentifier: LaunchIdentifier("other"), environmentKey: key,
+            inBackground: false)
+        let request = stage.request()
+        #expect(!stage.send(.requested(request, .launch(launch))).contains(where: isCold))
+        #expect(stage.core.instance(first)?.state == .terminating)
+        stage.send(.exited(first, .signaled(9, coreDumped: false)))
+        #expect(stage.send(.emptied(first)).contains(where: isCold))
+        let cold = try #require(
+            stage.core.instances(of: Stage.app).first { $0.state == .launching })
+        #expect(cold.coldReason == (isStale ? .stale : .environmentMismatch))
+    }
+
     @Test func `is launched by a call of its name, as if a client had launched it`() throws {
         var stage = named()
         stage.send(.called(first, isLaunch: true))
