@@ -44,10 +44,24 @@ import Testing
             try awaitAiring()
         }
 
-        func launch() throws -> Control.Launched {
+        func client() throws -> TestClient {
             let descriptor = cts_connect_as(daemon.socketPath, windowUser, windowUser, -1)
             guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
-            return try TestClient(owning: descriptor).launch(AiredWindowTests.app)
+            return TestClient(owning: descriptor)
+        }
+
+        func launch() throws -> Control.Launched { try client().launch(AiredWindowTests.app) }
+
+        /// Tells the daemon that the app will be launched, until the program is thawed. A hint airs
+        /// it only if it was not aired in the last five seconds; by time, it is aired once a minute.
+        func hint() throws {
+            let client = try client()
+            try Processes.wait("no hint airs it") {
+                guard Processes.isFrozen(pid) else { return false }
+                let reply = try client.call(.prepare(app: AiredWindowTests.app))
+                guard reply == .prepared(isReady: true) else { throw TestError("\(reply)") }
+                return !Processes.isFrozen(pid)
+            }
         }
     }
 
@@ -88,6 +102,22 @@ import Testing
         #expect(try screen.windows() == [])
         #expect(try held.launch().instance == held.instance)
         try self.await(shown, "the launch") { Set(try screen.windows()) }
+    }
+
+    @Test func `a hint thaws a held program for a moment, and the launch shows its window`()
+        throws
+    {
+        let screen = try Screen()
+        let held = try Held(
+            "\(try Screen.probe()) xlib one", lines: ["Environment=DISPLAY=\(screen.display)"])
+        try held.hint()
+        try Processes.wait("it is not frozen again") { Processes.isFrozen(held.pid) }
+        #expect(try screen.windows() == [])
+        // Before it is frozen again, the launch comes.
+        try held.hint()
+        let launched = try held.launch()
+        #expect(launched.kind == .prewarmed && launched.instance == held.instance)
+        try self.await(["one"], "the launch") { Set(try screen.windows()) }
     }
 
     /// What shows no window any more cannot be what a launch shows, and a new process has not taken

@@ -93,6 +93,24 @@ import Testing
         try expect(share, ofThreadsOf: pid)
     }
 
+    /// A finger also goes down to scroll.
+    @Test func `an instance that is prepared for a hint is held back`() throws {
+        let gated = try GatedProgram()
+        let daemon = try TestDaemon(
+            TestApp(
+                Self.app, exec: gated.program, prewarm: 1, gated.environment,
+                prewarmLines: ["When=demand"]))
+        try requirePrivilege(daemon)
+        let client = try daemon.client()
+        #expect(try client.call(.prepare(app: Self.app)) == .prepared(isReady: false))
+        let pid = try awaitPreparing(daemon) { $0.isLeast }
+        #expect(try client.call(.prepare(app: Self.app)) == .prepared(isReady: false))
+        #expect(Share(of: pid).isLeast)
+        gated.open()
+        try daemon.awaitPaused(Self.app)
+        #expect(try client.call(.prepare(app: Self.app)) == .prepared(isReady: true))
+    }
+
     @Test func `an instance is no longer held back when a client begins to wait for it`() throws {
         let gated = try GatedProgram()
         let daemon = try daemon(gated)
