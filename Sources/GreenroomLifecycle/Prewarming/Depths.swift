@@ -234,8 +234,12 @@ extension Lifecycle {
         _ record: InstanceRecord, _ fault: DepthFault, _ program: String?
     ) {
         guard record.generation == directory[record.app]?.description?.generation else { return }
-        blame(record, fault, program)
-        wantRefill(of: record.app)
+        if fault == .nameTaken, record.state == .prewarming, mayHaveFreedName(since: record) {
+            prewarmFailed(record.app, .prewarmFailed)
+        } else {
+            blame(record, fault, program)
+            wantRefill(of: record.app)
+        }
         if record.state.isPrewarm { end(record.instance, .prewarmFailed, gently: false) }
     }
 

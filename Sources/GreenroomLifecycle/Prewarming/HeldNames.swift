@@ -10,7 +10,8 @@
 //   the watch ends               → it ends (`becameStale`), because calls could be missed
 //   the supervisor has restarted → it ends: nobody has watched in the meantime
 //   the name has an owner        → it ends before it asks for the name (`nameTaken`), and the
-//                                  app goes only as far as `libraries` until an instance has ended
+//                                  app goes only as far as `libraries` until an instance has ended;
+//                                  if one has ended meanwhile, the next prewarm only waits
 //
 // Only one process can own a name, so such an app has one held instance. A cold launch waits until
 // one that is being ended has given the name up.
@@ -110,6 +111,16 @@ extension Lifecycle {
         pending.coldReason = reason
         awaitEnd(of: ending.sorted(), pending)
         return true
+    }
+
+    /// Whether a launched instance of the app has ended since this prewarm began. The prewarm may have
+    /// met its name, and no later end would tell that the name is free.
+    func mayHaveFreedName(since prewarm: InstanceRecord) -> Bool {
+        directory[prewarm.app]?.members.contains {
+            let record = self[$0].record
+            guard record.launchedAt != nil, let exit = record.end.exit else { return false }
+            return exit.at >= prewarm.since
+        } == true
     }
 
     /// A launched instance of the app has ended, and may have given the name up.

@@ -201,6 +201,28 @@ import Testing
             })
     }
 
+    /// The owner's end may be told before the misfire, and no other end would tell that the name is
+    /// free.
+    @Test func `is tried again after a while if the name's owner has ended meanwhile`() {
+        var stage = Stage(
+            .prewarmed {
+                $0.depth = .window
+                $0.isSingleInstance = false
+            })
+        stage.launch()
+        #expect(stage.core.instance(second)?.launchKind == .cold)
+        stage.send(.spawned(second))
+        stage.die(second, .exited(0))
+        stage.send(.misfired(first, .nameTaken))
+        stage.die(first, .signaled(9, coreDumped: false))
+        #expect(stage.core.demotion(of: Stage.app) == nil)
+        stage.wait(stage.core.policy.backOffFirst * 2)
+        #expect(
+            stage.core.instances(of: Stage.app).contains {
+                $0.state == .prewarming && $0.depth == .window
+            })
+    }
+
     @Test func `is aired once a minute, and no other app is`() {
         var stage = named()
         #expect(!stage.wait(.seconds(40)).contains(.thaw(first)))
