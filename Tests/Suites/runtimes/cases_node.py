@@ -241,21 +241,41 @@ def files(node):
         refuses(node, name, [imported])
 
 
+# Runs of tools.
+TOOLS = {
+    "npm": [["--version"], ["ls", "--json"], ["config", "get", "registry"], ["help", "install"], ["run"]],
+    "npx": [["--version"]],
+    "eslint": [["sum.js"], ["--format", "json", "sum.js"], ["--version"], ["--print-config", "sum.js"], ["nowhere.js"]],
+    "tsc": [["--version"], ["--noEmit", "--pretty", "false", "types.ts"], ["--noEmit", "--target", "es2019", "sound.ts"], ["--no-such"]],
+    "corepack": [["--version"]],
+}
+HIDES_OF_TOOLS = [(rb"\d{4}-\d\d-\d\dT[\w:.-]+", b"DATE")]
+
+
 def tools(node):
     """Unmodified tools."""
+    for tool, words in found_tools(node):
+        node.same(f"{os.path.basename(tool)} {' '.join(words)}", [tool, *words], environment=environment_of_tools(node),
+                  hides=HIDES_OF_TOOLS)
+
+
+def environment_of_tools(node):
+    return dict(node.base, HOME=node.folder)
+
+
+def found_tools(node):
+    """The tools that are installed, with the words of each run, whose files are written."""
     node.write("sum.js", "var a = 1\nif (a == 2) { debugger }\nfunction f( x ){return x}\n")
     node.write("types.ts", "const a: number = 'x';\nlet b: string = 1;\n")
+    node.write("sound.ts", "export const a: number = 1;\n")
     node.write(".eslintrc.json", '{"root": true, "extends": "eslint:recommended", "env": {"node": true}}\n')
-    for name, words in (("npm", ["--version"]), ("npm", ["ls", "--json"]), ("npm", ["config", "get", "registry"]),
-                        ("npm", ["help", "install"]), ("npm", ["run"]), ("npx", ["--version"]), ("eslint", ["sum.js"]),
-                        ("eslint", ["--format", "json", "sum.js"]), ("tsc", ["--version"]),
-                        ("tsc", ["--noEmit", "--pretty", "false", "types.ts"]), ("corepack", ["--version"])):
+    for name, runs in TOOLS.items():
         tool = shutil.which(name, path=ENVIRONMENT["PATH"])
         if not tool:
-            results.skip(f"{node.name}: {name} {' '.join(words)}", f"there is no {name}")
+            results.skip(f"{node.name}: {name}", f"there is no {name}")
             continue
-        node.same(f"{name} {' '.join(words)}", [tool, *words], environment=dict(node.base, HOME=node.folder),
-                  hides=[(rb"\d{4}-\d\d-\d\dT[\w:.-]+", b"DATE")])
+        for words in runs:
+            yield tool, words
 
 
 def interpreters():

@@ -519,13 +519,36 @@ def others(node, packages):
                           does == {"foreign": "fails", "open": "fails", "needs_foreign": "fails", "sticky": "fails", "grouped": "fails"}, str(does))
 
 
+def tools(node, packages):
+    """Unmodified tools: as an app does, each learns from one launch what serves all. An inspection of ESLint takes half a
+    minute."""
+    environment, lists = cases_node.environment_of_tools(node), {}
+    for tool, words in cases_node.found_tools(node):
+        title = f"learned: {os.path.basename(tool)} {' '.join(words)}"
+        if not is_wanted(title):
+            continue
+        if tool not in lists:
+            try:
+                names = learning.record(node, [tool, *words], environment, node.folder, node.folder + "/list") or []
+                path = node.write("names", "".join(name + "\n" for name in names))
+                imports = listed(learning.trace([node.interpreter, INSPECT], path, environment), names)
+            except instance.Refused as refusal:
+                names, imports = [], []
+                results.report(f"{node.name}: {title}: is inspected", False, str(refusal))
+            lists[tool] = imports, f"{len(imports)} lines for {len(names)} modules"
+        imports, count = lists[tool]
+        node.same(f"{title}, {count}", [tool, *words], environment=environment, imports=imports, hides=cases_node.HIDES_OF_TOOLS)
+        node.same_on_terminal(f"{title}, {count}", [tool, *words], [], environment=environment, imports=imports,
+                              hides=cases_node.HIDES_OF_TOOLS)
+
+
 def run():
     major = None
     for path, major in cases_node.interpreters():
         base = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         node = cases_node.language("node" + major, path, base)
         packages = Packages(node, "app")
-        for part in (traces, programs, changes, writes, questions, recording, shared, links, others):
+        for part in (traces, programs, changes, writes, questions, recording, shared, links, others, tools):
             part(node, packages)
         node.end()
     if major is None:
