@@ -127,6 +127,10 @@ extension Runtime {
     /// program's (`java.system.class.loader`), open a port or print something. This knows the others
     /// that are common.
     private static func isPlainProperty(_ assignment: Substring) -> Bool {
+        // They say whether the program may set a security manager. Every other value sets one.
+        if ["java.security.manager=allow", "java.security.manager=disallow"].contains(assignment) {
+            return true
+        }
         let name = assignment.prefix { $0 != "=" }
         let harmless: Set<Substring> = [
             "java.awt.headless", "java.io.tmpdir", "java.library.path", "java.locale.providers",

@@ -47,6 +47,20 @@ public class Main {
             try { Integer.parseInt("x"); } catch (NumberFormatException error) { throw new Seen("seen", error); }
         }
         case "exit" -> System.exit(7);
+        case "security manager" -> {
+            try {
+                System.setSecurityManager(new SecurityManager() {
+                    @Override public void checkPermission(java.security.Permission wanted) {
+                        if (wanted.getName().startsWith("exitVM.7")) throw new SecurityException("no " + wanted.getName());
+                    }
+                });
+                System.exit(7);
+            } catch (UnsupportedOperationException | SecurityException error) {
+                System.out.println(error);
+            }
+            System.out.println(System.getSecurityManager() != null);
+            System.exit(8);
+        }
         case "halt" -> {
             Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("never")));
             Runtime.getRuntime().halt(8);

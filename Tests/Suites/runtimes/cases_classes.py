@@ -81,7 +81,7 @@ class Bench:
 def inspect(java, options, names, excluded=()):
     """Returns the findings: name -> (stamp,) or (reason, cause)."""
     given = "\n".join([*names, *("!" + name for name in excluded)])
-    place = next(i for i, word in enumerate(options) if word in ("-jar", "-cp"))
+    place = next(i for i, word in enumerate(options) if word in ("-jar", "-cp", "-classpath"))
     run = subprocess.run([java.interpreter, *options[:place], AGENT + "=inspect", *options[place:]], text=True, env=ENVIRONMENT,
                          cwd="/", input=given, capture_output=True)
     if run.returncode:

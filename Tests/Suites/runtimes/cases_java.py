@@ -31,7 +31,7 @@ def language(name, java):
         if imports:
             environment["GREENROOM_IMPORTS"] = "\n".join(imports)
         # The program is the last of the options. The agent comes before it.
-        place = next(i for i, word in enumerate(options) if word in ("-jar", "-cp"))
+        place = next(i for i, word in enumerate(options) if word in ("-jar", "-cp", "-classpath"))
         agent = f"-agentpath:{RUNTIMES}/libgreenroom-jvm.so"
         return [java, *options[:place], agent, *options[place:]], environment
     return Language(name, java, prepare)
@@ -69,10 +69,15 @@ def options(java, archive):
             ("a class", ["-cp", folder, "Main"], "properties"), ("a class and its resources", ["-cp", folder, "Main"], "resources"),
             ("two entries", ["-cp", folder + "/app.jar:" + folder, "Main"], "resources"),
             ("properties", ["-Dx=y", "-Xmx64m", *archive], "properties"),
+            ("no word on security managers", archive, "security manager"),
+            ("a security manager is allowed", ["-Djava.security.manager=allow", *archive], "security manager"),
+            ("no security manager is allowed", ["-Djava.security.manager=disallow", *archive], "security manager"),
             ("another collector", ["-XX:+UseSerialGC", "-Xmx64m", *archive], "memory"),
             ("assertions", ["-ea", *archive], "assertions"), ("without just-in-time compilation", ["-Xint", *archive], "stack"),
             ("without sharing", ["-Xshare:off", *archive], "exception")):
         java.same("options: " + name, [subject, "q"], options=words, directory="work")
+    java.same("a security manager is allowed, with imports", ["security manager"], imports=IMPORTS, directory="work",
+              options=["-Djava.security.manager=allow", *archive])
     wrapper = [java.interpreter, *archive]
     java.same("an option too many", ["nothing"], options=archive, direct=[java.interpreter, "-Dx=y", *archive, "nothing"], anew=OPTIONS)
     java.same("an option too few", ["nothing"], options=["-Dx=y", *archive], direct=[*wrapper, "nothing"], anew=OPTIONS)

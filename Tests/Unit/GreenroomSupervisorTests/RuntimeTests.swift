@@ -26,6 +26,8 @@ import Testing
         (.ruby, "ruby -w -I /lib x.rb", 4), (.perl, "perl -w -I/lib x.pl -n", 3),
         (.java, "java -Dx=y -cp /a.jar:/b.jar Main -x", 4), (.java, "java -jar x.jar", 1),
         (.java, "java -Djava.awt.headless=true -Dfile.encoding=UTF-8 -jar x.jar", 3),
+        (.java, "java -Djava.security.manager=allow -jar x.jar", 2),
+        (.java, "java -Djava.security.manager=disallow -jar x.jar", 2),
         (.emacs, "emacs -Q --batch -l x.el", 3), (.emacs, "emacs -Q --script x.el", 2),
         (.r, "R", 1),
     ]
@@ -49,6 +51,8 @@ import Testing
         (.java, "java"), (.java, "java -cp lib Main"), (.java, "java -javaagent:x.jar Main"),
         (.java, "java -Djava.system.class.loader=Mine -jar x.jar"),
         (.java, "java -Djava.security.manager Main"), (.java, "java -Duser.dir=/ Main"),
+        (.java, "java -Djava.security.manager=default Main"),
+        (.java, "java -Djava.security.manager=allowed Main"),
         (.java, "java -Dcom.sun.management.jmxremote.port=9 Main"),
         (.java, "java -Xlog:class+load -jar x.jar"), (.java, "java -verbose:class Main"),
         (.emacs, "emacs"), (.emacs, "emacs x.txt"),
