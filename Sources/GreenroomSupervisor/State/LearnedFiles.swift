@@ -22,7 +22,7 @@ struct LearnedFiles: Sendable {
     init(stateDirectory: String) { directory = stateDirectory + "/learned" }
 
     /// In bytes: twice what an inspection may report, because what is recorded may be as long.
-    private static let byteLimit = 1 << 20
+    private static let byteLimit = 4 << 20
     /// The last line. A file without it was cut, and half a list of variables is worse than none.
     private static let end = "end"
 
