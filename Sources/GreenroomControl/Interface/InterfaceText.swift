@@ -221,7 +221,8 @@ extension Control {
           refusal: ?Note,
           # How far it is prewarmed; absent for an app that is not, or that pauses by itself.
           depth: ?PrewarmDepth,
-          # What a launch from the pool saves: the time that preparing its latest instance took.
+          # What a launch from the pool saves: by how much its launches were shorter than cold ones.
+          # Until both were measured, the time that preparing its latest instance took.
           savedUSec: ?int,
           # The file of the profile that chooses the depth; without one, the manifest does.
           profile: ?string

@@ -81,7 +81,8 @@ extension Control {
         public var refusal: Note?
         /// How far the app is prewarmed; nil if it is not, or if it pauses by itself.
         public var depth: Word<PrewarmDepth>?
-        /// What a launch from the pool saves: the time that preparing its latest instance took.
+        /// What a launch from the pool saves: by how much its launches were shorter than cold ones.
+        /// Until both were measured, the time that preparing its latest instance took.
         public var savedUSec: Int64?
         /// The file of the profile that chooses the depth; nil if none does.
         public var profile: String?

@@ -10,11 +10,14 @@
 //   `deepLimit` deep launches of each measured work, none of which saves a tenth or 5 ms
 //                                            → the app is demoted (`Depths`)
 //
+// Cold launches of the installed app are measured in the same way. They decide nothing, and tell what
+// a launch from the pool saves (`Lifecycle.savedTime`).
+//
 // The shortest times are compared, because everything else that the machine does only makes a
 // launch longer.
 
-/// How long launches from the pool took: deep ones, with the libraries or the list of imports, and
-/// shallow ones, without.
+/// How long launches took: from the pool, deep ones, with the libraries or the list of imports, and
+/// shallow ones, without; and cold ones.
 public struct DepthTimes: Hashable, Sendable {
     /// Launches that do the same work.
     public struct Work: Hashable, Sendable {
@@ -30,6 +33,18 @@ public struct DepthTimes: Hashable, Sendable {
         public init(name: UInt64) { self.name = name }
     }
 
+    /// Cold launches of one work.
+    public struct Cold: Hashable, Sendable {
+        public var name: UInt64
+        /// The shortest time.
+        public var time: Duration
+
+        public init(name: UInt64, time: Duration) {
+            self.name = name
+            self.time = time
+        }
+    }
+
     /// What the times are valid for: the app's generation (libraries), or
     /// `AppDescription.importBasis` (imports).
     public var basis: UInt64
@@ -38,6 +53,9 @@ public struct DepthTimes: Hashable, Sendable {
     public var deepGeneration: UInt64 = 0
     /// At most `workLimit`; the one measured last is at the end.
     public var works: [Work] = []
+    /// At most `workLimit`; the one measured last is at the end. They are apart from `works`, so that
+    /// cold launches take no place from work that is judged.
+    public var colds: [Cold] = []
 
     public init(basis: UInt64) { self.basis = basis }
 
@@ -72,6 +90,13 @@ public struct DepthTimes: Hashable, Sendable {
         return true
     }
 
+    mutating func addCold(_ time: Duration, of name: UInt64) {
+        let known = colds.first { $0.name == name }?.time
+        colds.removeAll { $0.name == name }
+        if colds.count == Self.workLimit { colds.removeFirst() }
+        colds.append(Cold(name: name, time: min(known ?? time, time)))
+    }
+
     /// Forgets the deep launches, so that the next ones are judged afresh.
     mutating func forgetDeep() {
         for index in works.indices {
@@ -89,8 +114,23 @@ public struct DepthTimes: Hashable, Sendable {
     /// The time that a deep launch saves, averaged over the works; nil if none was measured both
     /// ways.
     public var saved: Duration? {
-        let saved = works.compactMap(\.saved)
-        return saved.isEmpty ? nil : saved.reduce(.zero, +) / saved.count
+        Self.average(works.compactMap(\.saved))
+    }
+
+    /// The time that a launch from the pool saves, as deep as it was measured, averaged over the
+    /// works; nil if none was measured both cold and from the pool.
+    var savedFromCold: Duration? {
+        Self.average(
+            works.compactMap { work in
+                guard let cold = colds.first(where: { $0.name == work.name }),
+                    let pooled = work.deep ?? work.shallow
+                else { return nil }
+                return cold.time - pooled
+            })
+    }
+
+    private static func average(_ times: [Duration]) -> Duration? {
+        times.isEmpty ? nil : times.reduce(.zero, +) / times.count
     }
 }
 
@@ -120,6 +160,13 @@ extension Lifecycle {
         return times
     }
 
+    /// The time that a launch of the app from the pool saves: what its launches have shown, or, until
+    /// one was measured cold and one from the pool, the time that preparing its latest instance took,
+    /// because a cold launch does the same. Nil if neither is known.
+    public func savedTime(of app: AppIdentifier) -> Duration? {
+        depthTimes(of: app)?.savedFromCold.map { max(.zero, $0) } ?? prewarmTime(of: app)
+    }
+
     /// A former supervisor measured these times.
     mutating func timesRecalled(_ app: AppIdentifier, _ times: DepthTimes) {
         guard let entry = directory[app], entry.times == .none else { return }
@@ -143,26 +190,33 @@ extension Lifecycle {
 
     private mutating func note(_ record: InstanceRecord, work: UInt64, isToEnd: Bool) {
         guard let launchedAt = record.launchedAt, launchedAt < now,
-            let (basis, isDeep) = measured(record)
+            let description = directory[record.app]?.description,
+            record.generation == description.generation
         else { return }
         let time = launchedAt.duration(to: now)
         guard !isToEnd || time <= Self.judgedRunLimit else { return }
+        let basis = description.importBasis ?? description.generation
         var times = depthTimes(of: record.app) ?? DepthTimes(basis: basis)
+        if record.launchKind == .cold {
+            times.addCold(time, of: work)
+            self[record.app].times = Boxed(times)
+            return
+        }
+        guard let isDeep = isDeep(record, description.value) else { return }
+        let isLearned = countsForLibraries(record) || description.importBasis != nil
         guard times.add(time, of: work, isDeep: isDeep, record.generation) else { return }
         self[record.app].times = Boxed(times)
         if isDeep, times.savesNothing { demote(record.app, record, .savesNothing) }
-        report(.depthTimed(record.app))
+        // Nobody keeps the times of an app that launches teach nothing.
+        if isLearned { report(.depthTimed(record.app)) }
     }
 
-    /// What the time of the instance's launch is valid for, and whether the launch was deep; nil if
-    /// the time cannot be compared with others.
-    private func measured(_ record: InstanceRecord) -> (basis: UInt64, isDeep: Bool)? {
-        guard record.launchKind == .prewarmed,
-            let description = directory[record.app]?.description,
-            record.generation == description.generation
+    /// Whether the launch was deep; nil if its time cannot be compared with others.
+    private func isDeep(_ record: InstanceRecord, _ description: AppDescription) -> Bool? {
+        guard record.launchKind == .prewarmed else { return nil }
+        if countsForLibraries(record) { return record.depth == .libraries }
+        guard record.depth == description.depth, record.depth == .main || record.depth == .runtime
         else { return nil }
-        if countsForLibraries(record) { return (record.generation, record.depth == .libraries) }
-        guard record.depth == .runtime, let basis = description.importBasis else { return nil }
-        return (basis, description.importsLearned)
+        return description.importsLearned
     }
 }

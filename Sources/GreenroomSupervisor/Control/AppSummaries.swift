@@ -47,7 +47,7 @@ struct AppSummaries {
             summary.depth = depths.depth(of: app)
             summary.profile = app.program.depth.profile
             if summary.depth != nil {
-                summary.savedUSec = core.lifecycle.prewarmTime(of: app.identifier)?.microseconds
+                summary.savedUSec = core.lifecycle.savedTime(of: app.identifier)?.microseconds
             }
             return summary
         }

@@ -4,6 +4,7 @@ internal import GreenroomLifecycle
 ///
 ///     times BASIS GENERATION
 ///     work NAME SHALLOW DEEP COUNT      with "-" for a time that was not measured
+///     cold NAME TIME
 extension DepthTimes {
     var lines: [String] {
         func word(_ time: Duration?) -> String { time.map { "\($0.microseconds)" } ?? "-" }
@@ -11,6 +12,7 @@ extension DepthTimes {
             + works.map {
                 "work \($0.name) \(word($0.shallow)) \(word($0.deep)) \($0.deepCount)"
             }
+            + colds.map { "cold \($0.name) \(word($0.time))" }
     }
 
     /// The times among the lines; nil if there are none, or none that a daemon can have written.
@@ -28,6 +30,11 @@ extension DepthTimes {
                     return nil
                 }
                 times!.works.append(work)
+            } else if words.count == 3, words[0] == "cold" {
+                guard let name = UInt64(words[1]), let time = Work.time(words[2]), let time,
+                    times?.colds.count ?? .max < Self.workLimit
+                else { return nil }
+                times!.colds.append(Cold(name: name, time: time))
             }
         }
         guard let times else { return nil }
@@ -44,16 +51,18 @@ extension DepthTimes.Work {
             0...DepthTimes.deepLimit ~= count
         else { return nil }
         self.init(name: name)
-        func time(_ word: Substring) -> Duration?? {
-            if word == "-" { return .some(nil) }
-            guard let time = Int64(word), 0...Self.timeLimit ~= time else { return nil }
-            return .microseconds(time)
-        }
-        guard let shallow = time(words[2]), let deep = time(words[3]),
+        guard let shallow = Self.time(words[2]), let deep = Self.time(words[3]),
             (count > 0) == (deep != nil)
         else { return nil }
         self.shallow = shallow
         self.deep = deep
         deepCount = count
+    }
+
+    /// Nil if the word makes no sense, and a time that is nil if it was not measured.
+    fileprivate static func time(_ word: Substring) -> Duration?? {
+        if word == "-" { return .some(nil) }
+        guard let time = Int64(word), 0...timeLimit ~= time else { return nil }
+        return .microseconds(time)
     }
 }

@@ -281,7 +281,12 @@ struct Simulation: Sendable {
         ) {
             try feed(.librariesRecalled(lesson, count: 1, isComplete: false))
         }
-        guard let times = before.depthTimes(of: identifier) else { return }
+        // The shell keeps times when the core reports them (`depthTimed`).
+        let isLearned =
+            app.importBasis != nil || app.depth == .libraries || app.depth == .window
+        guard isLearned, let times = before.depthTimes(of: identifier), !times.works.isEmpty else {
+            return
+        }
         try feed(.timesRecalled(identifier, times))
         try checker.require(
             core.depthTimes(of: identifier) == times, "what \(identifier) saves is forgotten")

@@ -126,4 +126,38 @@ import Testing
         }
         #expect(fault(stage) == .savesNothing)
     }
+
+    @Test func `is compared with cold launches by the list of apps`() throws {
+        var stage = Stage(Self.app(list: false))
+        #expect(stage.core.savedTime(of: Stage.app) == nil)
+        // No prewarm has paused yet, so the launch does not wait for one.
+        func runCold(_ milliseconds: Int, work: UInt64 = 1) throws {
+            stage.launch(isAttached: true, work: work)
+            let id = try #require(stage.core.instances.map(\.instance).max())
+            #expect(stage.core.instance(id)?.launchKind == .cold)
+            stage.send(.spawned(id))
+            stage.wait(.milliseconds(milliseconds))
+            stage.die(id)
+        }
+        try run(&stage, 40)
+        // What preparing the latest instance took: nothing, on this stage.
+        #expect(stage.core.savedTime(of: Stage.app) == .zero)
+        try runCold(120)
+        try runCold(100)
+        try runCold(1000, work: 2)
+        #expect(stage.core.savedTime(of: Stage.app) == .milliseconds(60))
+        stage.send(.appInstalled(Self.app(list: true)))
+        #expect(stage.core.savedTime(of: Stage.app) == .milliseconds(60))
+        try run(&stage, 10)
+        #expect(stage.core.savedTime(of: Stage.app) == .milliseconds(90))
+        // Without the list, no instance has done this work.
+        try run(&stage, 5, work: 2)
+        #expect(stage.core.savedTime(of: Stage.app) == .milliseconds(90))
+        // Cold launches that take less than those from the pool.
+        stage.send(.appInstalled(Self.app(list: true, generation: 9, basis: 8)))
+        try run(&stage, 40)
+        try runCold(30)
+        #expect(stage.core.savedTime(of: Stage.app) == .zero)
+        #expect(fault(stage) == nil)
+    }
 }

@@ -30,6 +30,7 @@ private let app = AppIdentifier("org.example.app")
         work.deep = .milliseconds(20)
         work.deepCount = 2
         times.works = [DepthTimes.Work(name: 0), work]
+        times.colds = [DepthTimes.Cold(name: 9, time: .milliseconds(95))]
         return times
     }
 
@@ -143,7 +144,9 @@ private let app = AppIdentifier("org.example.app")
     @Test(arguments: [
         "work 1 1 - 0", "times 1 1\nwork 1 -5 - 0", "times 1 1\nwork 1 5 - 1",
         "times 1 1\nwork 1 5 5 4", "times 1 1\nwork x 5 5 1",
-        "times 1 1\nwork 1 3600000001 - 0",
+        "times 1 1\nwork 1 3600000001 - 0", "cold 2 1",
+        "times 1 1\ncold 1 -", "times 1 1\ncold 1 -1", "times 1 1\ncold x 1",
+        "times 1 1\n" + String(repeating: "cold 1 1\n", count: 5),
         "times 1 1\n" + String(repeating: "work 1 1 - 0\n", count: 5),
     ])
     func `has no times that nobody can have measured`(text: String) {

@@ -99,8 +99,8 @@ import Testing
     }
 
     private static func bench(
-        _ language: Language, program: String? = nil, heavy: String? = nil, files: [(String, String)] = [],
-        lines: [String] = [], prewarmLines: [String] = []
+        _ language: Language, program: String? = nil, heavy: String? = nil,
+        files: [(String, String)] = [], lines: [String] = [], prewarmLines: [String] = []
     ) throws -> RuntimeBench {
         let interpreter = language.interpreter
         try requireOrSkip(access(interpreter, X_OK) == 0, "no \(interpreter)")
@@ -108,10 +108,12 @@ import Testing
         return try RuntimeBench(
             [interpreter] + language.options + ["FOLDER/bin/program"],
             files: [
-                "bin/program": program ?? language.program, file("Heavy"): heavy ?? language.heavy,
+                "bin/program": program ?? language.program,
+                file("Heavy"): heavy ?? language.heavy,
                 file("Inner"): language.inner, file("Words"): language.words,
                 file("Plain"): language.inner.replacing("Inner", with: "Plain"),
-            ].merging(files) { $1 }, lines: ["Environment=\(language.path)=FOLDER/lib\(language.rest)"] + lines,
+            ].merging(files) { $1 },
+            lines: ["Environment=\(language.path)=FOLDER/lib\(language.rest)"] + lines,
             prewarmLines: prewarmLines)
     }
 
