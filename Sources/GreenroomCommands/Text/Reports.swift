@@ -156,14 +156,15 @@ enum Report {
     }
 
     static func explanation(
-        _ explanation: Control.Explanation, _ appearance: Appearance = .plain
+        _ explanation: Control.Explanation, _ story: DepthStory = DepthStory([]),
+        _ appearance: Appearance = .plain
     ) -> String {
         var text = appearance.styled(explanation.app.harmless, .heading) + "\n"
         text += "  can be prewarmed: \(canBePrewarmed(explanation))\n"
         text += "  prewarmed: \(explanation.prewarmedCount) of \(explanation.prewarmTarget)"
         if let count = explanation.prewarmByteCount { text += ", \(Phrase.bytes(count))" }
         if let depth = explanation.depth { text += ", paused \(depth.place)" }
-        text += "\n"
+        text += "\n" + depths(story)
         if let retry = explanation.retryAfterUSec {
             text += "  next try in: \(Phrase.duration(uSec: retry))\n"
         }

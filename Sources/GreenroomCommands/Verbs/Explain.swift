@@ -18,10 +18,11 @@ struct Explain: Verb {
         forEach(apps, client, console) { app throws(Failure) in
             let reply = try client.call(.explain(app: app))
             guard case .explained(let explanation) = reply else { return }
+            if output.json { return console.write(Report.json(reply)) }
             console.write(
-                output.json
-                    ? Report.json(reply)
-                    : Report.explanation(explanation, display.appearance(on: console)))
+                Report.explanation(
+                    explanation, DepthStory(of: explanation.app, client),
+                    display.appearance(on: console)))
         }
     }
 }

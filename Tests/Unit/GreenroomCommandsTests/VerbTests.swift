@@ -541,6 +541,49 @@ import VarlinkTestSupport
                 """)
     }
 
+    @Test func `explain tells when the depth has changed`() throws {
+        func pause(
+            _ time: Int64, _ depth: Control.PrewarmDepth?, _ kind: Control.LaunchKind?
+        ) -> Control.PauseRecord {
+            var record = Control.PauseRecord(
+                app: "a.b", userId: 0, instance: 1, pausedTimestampUSec: time * 1_000_000,
+                untilTimestampUSec: (time + 1) * 1_000_000, byteCount: 0)
+            (record.depth, record.kind) = (depth.map { .known($0) }, kind.map { .known($0) })
+            return record
+        }
+        let pauses = [
+            pause(40, .main, nil), pause(30, .runtime, .startedAnew),
+            pause(20, .runtime, .prewarmed), pause(15, nil, nil), pause(10, .main, .prewarmed),
+        ]
+        let daemon = try FakeDaemon { received, _ in
+            switch received.call {
+            case .explain(let app):
+                .reply([ControlReply.explained(.init(app: app, isEligible: true))])
+            case .pauseHistory(let query) where query.apps == ["org.ffmpeg.ffmpeg"]:
+                .reply([ControlReply.pauseHistory(.init(pauses))])
+            case _: nil
+            }
+        }
+        let ran = try run("explain", "ffmpeg", on: daemon)
+        func time(_ seconds: Int64) -> String { Phrase.dateAndTime(uSec: seconds * 1_000_000) }
+        #expect(
+            ran.output == """
+                org.ffmpeg.ffmpeg
+                  can be prewarmed: yes
+                  prewarmed: 0 of 0
+                  its instances were paused:
+                    since \(time(10)) before main (1, of which 1 was launched)
+                    since \(time(20)) after its interpreter's boot (2, of which 2 were launched)
+                    since \(time(40)) before main (1, of which 0 were launched)
+                  last launch: none
+
+                """)
+        // A depth that was always the same has no story.
+        #expect(DepthStory([pause(1, .main, nil), pause(2, .main, nil)]).chapters.isEmpty)
+        let many = (1...9).map { pause($0, $0 % 2 == 0 ? .main : .runtime, nil) }
+        #expect(DepthStory(many).chapters.map(\.since) == [6, 7, 8, 9].map { $0 * 1_000_000 })
+    }
+
     @Test func `reload reports bad files and fails`() throws {
         let fault = Control.ManifestFault(file: "/a.app", line: 3, column: 7, message: "what?")
         let daemon = try FakeDaemon { _, _ in
