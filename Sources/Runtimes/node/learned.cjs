@@ -16,6 +16,15 @@ const watchRequires = require('./requires.cjs');
 // A group of fewer modules, and fewer bytes of text, is not worth its comparison.
 const fewest = 4, smallest = 40_000;
 
+// A module that sets `Error.prepareStackTrace` back to what it was, as depd does, leaves a property without a value behind, which
+// was not there before (Node 18). Returns whether there was one; the program must not have it before it asks for the module.
+function takeBackProperty() {
+  const left = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
+  if (hadProperty || left === undefined || left.value !== undefined || left.get !== undefined) return false;
+  return delete Error.prepareStackTrace;
+}
+const hadProperty = Object.hasOwn(Error, 'prepareStackTrace');
+
 const sizeOf = (modules) => modules.reduce((sum, { filename }) => sum + fs.statSync(filename).size, 0);
 
 // The modules of a list that was learned. They form groups: a module that the program may ask for, and all that this one
@@ -178,6 +187,7 @@ module.exports = class Learned {
       return result;
     };
     this.#load(root);
+    const leavesProperty = takeBackProperty();
     Module._load = plainLoad;
     const modules = Object.entries(this.#cache).filter(([file]) => !before.has(file)).map(([, each]) => each);
     if (modules[0]?.filename !== root) this.#giveUp(`${root} is loaded by others`);
@@ -186,7 +196,7 @@ module.exports = class Learned {
     // Node keeps what it has read of these modules' packages, even if the modules are dropped.
     this.modules.push(...modules);
     for (const { filename } of modules) delete this.#cache[filename];
-    const group = { root, modules, builtins, requires, paths, requests };
+    const group = { root, modules, builtins, requires, paths, requests, leavesProperty };
     // For a small group, a comparison takes longer than to load the modules anew. They have changed nothing.
     if (modules.length >= fewest || sizeOf(modules) >= smallest) {
       this.#groups.add(group);
@@ -239,6 +249,7 @@ module.exports = class Learned {
     if (!parent) return undefined;
     // A direct run makes these streams now.
     for (const name of ['stdout', 'stderr']) if (group.questions.includes(name)) void process[name];
+    if (group.leavesProperty) Error.prepareStackTrace = undefined;
     for (const each of group.modules) this.#cache[each.filename] = each;
     for (const [key, path] of group.paths) Module._pathCache[key] ??= path;
     for (const require of group.requires) require.main = process.mainModule;

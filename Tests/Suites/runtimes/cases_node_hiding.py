@@ -59,6 +59,9 @@ SHOW = "console.log(require('m').x)"
 # files beside the program. `packages`: other packages in the list. `options`: options of Node.
 LISTED = {
     "an error that is dropped": ("try { require('nosuch') } catch {} try { null.x } catch {} exports.x = 1", SHOW, {}),
+    "a property that is set back to nothing": ("const p = Error.prepareStackTrace; Error.prepareStackTrace = () => 1; "
+        "Error.prepareStackTrace = p; exports.x = 1", "const show = () => console.log(Object.getOwnPropertyDescriptor(Error, "
+        "'prepareStackTrace'), Object.getOwnPropertyNames(Error)); show(); require('m'); show()", {}),
     "the exit code": ("exports.x = process.exitCode", "process.exitCode = 3; " + SHOW, {}),
     "preloading": ("exports.x = module.isPreloading", SHOW, {}),
     "the preloaded modules": ("exports.x = 1", "require('m'); console.log(process._preload_modules)", {}),
