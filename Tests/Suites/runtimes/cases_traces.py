@@ -108,6 +108,8 @@ RUBY = {
     "asks_link": ("X22 = File.symlink?('/etc/nosuch')", "opens"),
     "order": ("X23 = defined?(Nosuch)", None),
     "data": ("X25 = File.read(__FILE__.sub(/rb$/, 'txt'))", None),
+    "wants": ("begin; require 'g_nosuch'; rescue LoadError; end; X93 = 1", None),
+    "traces": ("begin; require 'g_nosuch'; rescue LoadError => error; X94 = error.backtrace; end", "caller"),
     "missing": ("X26 = File.exist?('/usr/share/greenroom-nosuch/x')", None),
     "caller": ("X27 = caller_locations(1, 9)", "caller"),
     "callers": ("X28 = caller", "caller"),
