@@ -67,7 +67,7 @@ final class AdoptedConversations {
     private func askSome() {
         for identifier in unasked.prefix(Self.askedInATurn) {
             guard let record = core.lifecycle.instance(identifier), record.state == .prewarmed,
-                let instance = instances[identifier], !instance.isInspected
+                let instance = instances[identifier], !instance.pause.isInspected
             else { continue }
             // A frozen instance cannot answer, and has done nothing since it was frozen.
             if record.otherThreads == .frozen {
@@ -84,7 +84,7 @@ final class AdoptedConversations {
     /// started has closed its end of the channel.
     private func ping(_ instance: Instance) {
         guard let channel = instance.channel,
-            let message = try? DaemonMessage.ping(cookie: instance.expectPong()).encoded(),
+            let message = try? DaemonMessage.ping(cookie: instance.pause.ask()).encoded(),
             (try? channel.send(message.datagram)) != nil
         else { return channels.receive(from: instance) }
     }

@@ -142,7 +142,8 @@ final class ChannelEvents {
     private func heard(_ message: AppMessage, from instance: Instance) -> Bool {
         switch message {
         case .paused(let pause): prewarms.paused(instance, pause)
-        case .pong(let cookie): if instance.takePong(cookie) { prewarms.isStillPaused(instance) }
+        case .pong(let cookie):
+            if instance.pause.takeAnswer(cookie) { prewarms.isStillPaused(instance) }
         case .wantsName(let name):
             guard prewarms.watch(name, for: instance) else { return lost(instance) }
         case .opening(let index, let step):

@@ -17,6 +17,13 @@ final class PrewarmReports {
     private let watches: BusWatches
     private let reporter: Reporter
 
+    private final class Report: InstancePart {
+        /// True if the instance has told this supervisor that it is paused.
+        var hasPaused = false
+        /// True if the instance has paused before it reached the depth that was asked for.
+        var isTooEarly = false
+    }
+
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
         contexts: LaunchContexts, inspector: PausedInspector, watches: BusWatches,
@@ -35,11 +42,12 @@ final class PrewarmReports {
     // MARK: Paused
 
     func paused(_ instance: Instance, _ pause: AppMessage.Pause) {
-        instance.pausedAt = Instant(nanoseconds: min(pause.instant, core.now.nanoseconds))
+        instance.pause.reachedAt = Instant(nanoseconds: min(pause.instant, core.now.nanoseconds))
         // Each instance is inspected only once: an inspection is expensive, and an app may report
         // its pause as often as it likes.
         guard isPrewarming(instance) else { return }
-        instance.hasPausedTooEarly = pause.reason == .main && isPausedByCall(depth(of: instance))
+        report(of: instance).isTooEarly =
+            pause.reason == .main && isPausedByCall(depth(of: instance))
         contexts.noticePause(of: instance, threadCount: Int(pause.threadCount))
         paused(instance)
     }
@@ -51,7 +59,7 @@ final class PrewarmReports {
     }
 
     private func paused(_ instance: Instance) {
-        instance.hasPaused = true
+        report(of: instance).hasPaused = true
         // The spawner must stop tracing the instance first.
         if instance.isGuarded {
             spawner.send(.unguard(instance: instance.identifier.rawValue))
@@ -81,7 +89,7 @@ final class PrewarmReports {
         core.handle(
             .paused(
                 identifier, byteCount: known ?? instance.byteCount,
-                hasOtherThreads: threadCount > 1, isTooEarly: instance.hasPausedTooEarly))
+                hasOtherThreads: threadCount > 1, isTooEarly: report(of: instance).isTooEarly))
         if finding == .unanswered {
             reporter.say(
                 .warning,
@@ -96,7 +104,8 @@ final class PrewarmReports {
     func unguarded(_ identifier: InstanceIdentifier) {
         guard let instance = instances[identifier], instance.isGuarded else { return }
         instance.isGuarded = false
-        guard instance.hasPaused, core.lifecycle.instance(identifier)?.state == .prewarming
+        guard report(of: instance).hasPaused,
+            core.lifecycle.instance(identifier)?.state == .prewarming
         else { return }
         paused(instance)
     }
@@ -144,6 +153,8 @@ final class PrewarmReports {
         inspector.forget(instance)
         watches.end(instance)
     }
+
+    private func report(of instance: Instance) -> Report { instance.parts.part() }
 
     private func isPrewarming(_ instance: Instance) -> Bool {
         core.lifecycle.instance(instance.identifier)?.state == .prewarming

@@ -15,6 +15,8 @@ final class Instance {
     let app: AppIdentifier
     let pid: Int32
     let process: ProcessDescriptor
+    /// What rooms keep of the instance.
+    let parts: InstanceParts
     /// Nil in degraded mode: the spawner then acts on the whole session. Opened when it is first
     /// needed: no launch waits for that.
     private(set) lazy var cgroup: Cgroup? = cgroupName.flatMap { try? cgroupParent?.child($0) }
@@ -26,23 +28,9 @@ final class Instance {
     /// SDK, until it ends.
     private(set) var channel: UnixSocket?
     private var channelSource: EventSource?
-    /// The words before the launch's own arguments: for a script, its interpreter and path
-    /// (execve(2)). Known once the instance is paused.
-    var argumentPrefix: [ByteString] = []
     /// True while the spawner traces the instance, until it has paused: before that it must not be
     /// launched.
     var isGuarded: Bool
-    /// The directory in which a program that is held at its window has started; nil if it is not
-    /// known.
-    var startPlace: FilePlace?
-    /// True if this supervisor has inspected the instance at its pause.
-    var isInspected = false
-    /// True if the instance has told this supervisor that it is paused.
-    var hasPaused = false
-    /// True if the instance has paused before it reached the depth that was asked for.
-    var hasPausedTooEarly = false
-    /// When the instance reached its pause.
-    var pausedAt: Instant?
     /// Set if the instance's spawner died.
     var orphan: Orphan?
     /// Set if the instance was told to go, and has no channel to say STARTED on.
@@ -55,7 +43,7 @@ final class Instance {
     init(
         identifier: InstanceIdentifier, app: AppIdentifier, pid: Int32,
         process: ProcessDescriptor, cgroupName: String?, in cgroupParent: Cgroup?,
-        channel: UnixSocket?, isGuarded: Bool
+        channel: UnixSocket?, isGuarded: Bool, parts: InstanceParts
     ) {
         self.identifier = identifier
         self.app = app
@@ -65,6 +53,7 @@ final class Instance {
         self.cgroupParent = cgroupParent
         self.channel = channel
         self.isGuarded = isGuarded
+        self.parts = parts
     }
 
     /// Calls back whenever the channel has something to read or is at its end.
@@ -83,30 +72,6 @@ final class Instance {
 
     /// True once the main process is ending, or has ended. Its descriptors may be closed then.
     var isEnding: Bool { !isAlive || ProcessTable.entry(of: pid)?.isEnding == true }
-
-    // MARK: Asking whether it is still paused
-
-    /// The cookie of the open question.
-    private var pongCookie: UInt64?
-
-    /// Makes the cookie of a new question. No former supervisor gave the same cookie: answers to
-    /// its questions may still be on their way.
-    func expectPong() -> UInt64 {
-        let cookie = MonotonicClock.nanoseconds
-        pongCookie = cookie
-        return cookie
-    }
-
-    /// True for the answer to the open question.
-    func takePong(_ cookie: UInt64) -> Bool {
-        guard pongCookie == cookie else { return false }
-        pongCookie = nil
-        return true
-    }
-
-    /// Called when the instance is told to go: an answer that is still on its way means nothing any
-    /// more.
-    func forgetPong() { pongCookie = nil }
 
     /// True if the process runs and has closed its end of the channel, which had this number. A
     /// process that is ending has no descriptor at all any more.

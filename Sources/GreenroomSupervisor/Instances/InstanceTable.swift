@@ -11,6 +11,29 @@ protocol InstancePart: AnyObject {
     init()
 }
 
+/// The parts of one instance. They are few, so a list is searched faster than a dictionary.
+@LoopActor
+final class InstanceParts {
+    private var all: [(type: ObjectIdentifier, part: any InstancePart)] = []
+
+    /// What a room keeps of the instance, made when it is first asked for.
+    func part<Part: InstancePart>(_ type: Part.Type = Part.self) -> Part {
+        if let part = known(type) { return part }
+        let part = Part()
+        all.append((ObjectIdentifier(type), part))
+        return part
+    }
+
+    /// What a room keeps of the instance; nil if the room has kept nothing of it.
+    func known<Part: InstancePart>(_ type: Part.Type = Part.self) -> Part? {
+        let wanted = ObjectIdentifier(type)
+        return all.first { $0.type == wanted }.map { unsafe unsafeDowncast($0.part, to: type) }
+    }
+
+    /// Called at the release: whoever still has the instance does not keep what rooms kept of it.
+    func drop() { all = [] }
+}
+
 /// What one room keeps of instances in files, where another supervisor finds it. Each such room
 /// adds itself to the table of instances, in its own initializer.
 @LoopActor
@@ -33,7 +56,8 @@ final class InstanceTable {
     private var formerCgroups: Cgroup?
 
     private var table: [InstanceIdentifier: Instance] = [:]
-    private var parts: [InstanceIdentifier: [ObjectIdentifier: any InstancePart]] = [:]
+    /// Of every instance that has a process, and of those that rooms keep something of.
+    private var parts: [InstanceIdentifier: InstanceParts] = [:]
     private var files: [any InstanceFiles] = []
 
     private let disposer: Disposer
@@ -61,27 +85,26 @@ final class InstanceTable {
     func part<Part: InstancePart>(
         _ type: Part.Type = Part.self, of identifier: InstanceIdentifier
     ) -> Part? {
-        if let part = known(type, of: identifier) { return part }
-        guard table[identifier] != nil || parts[identifier] != nil || isLive(identifier) else {
-            return nil
-        }
-        let part = Part()
-        parts[identifier, default: [:]][ObjectIdentifier(type)] = part
-        return part
+        if let parts = parts[identifier] { return parts.part(type) }
+        return isLive(identifier) ? makeParts(of: identifier).part(type) : nil
+    }
+
+    private func makeParts(of identifier: InstanceIdentifier) -> InstanceParts {
+        let new = InstanceParts()
+        parts[identifier] = new
+        return new
     }
 
     /// What a room keeps of the instance; nil if the room has kept nothing of it.
     func known<Part: InstancePart>(
         _ type: Part.Type = Part.self, of identifier: InstanceIdentifier
     ) -> Part? {
-        parts[identifier]?[ObjectIdentifier(type)].map { unsafe unsafeDowncast($0, to: type) }
+        parts[identifier]?.known(type)
     }
 
     /// The parts of this type, of every instance that has one.
     func all<Part: InstancePart>(_ type: Part.Type) -> [(InstanceIdentifier, Part)] {
-        parts.keys.compactMap { identifier in
-            known(type, of: identifier).map { (identifier, $0) }
-        }
+        parts.compactMap { identifier, parts in parts.known(type).map { (identifier, $0) } }
     }
 
     /// From now on, has this room remove the files of each instance that is released.
@@ -174,14 +197,15 @@ final class InstanceTable {
             // ever.
             channel: entry.channel.map {
                 UnixSocket($0.descriptor.given(to: disposer.stranger(.max), .queue))
-            }, isGuarded: entry.isGuarded)
+            }, isGuarded: entry.isGuarded,
+            parts: parts[identifier] ?? makeParts(of: identifier))
         table[identifier] = instance
         return instance
     }
 
     func release(_ identifier: InstanceIdentifier) {
         for room in files { room.remove(identifier) }
-        parts[identifier] = nil
+        parts.removeValue(forKey: identifier)?.drop()
         if let instance = table.removeValue(forKey: identifier) {
             // Nobody else removes an orphan's cgroup.
             if instance.orphan != nil {

@@ -178,7 +178,7 @@ final class LaunchContexts {
     private func heldPlaces(of app: AppIdentifier) -> [FilePlace?] {
         core.lifecycle.instances(of: app)
             .filter { $0.state == .prewarmed && $0.depth == .window }
-            .map { instances[$0.instance]?.startPlace }
+            .map { instances[$0.instance]?.pause.startPlace }
     }
 
     private func bootKey(of environment: [String], _ app: InstalledApp) -> EnvironmentKey? {

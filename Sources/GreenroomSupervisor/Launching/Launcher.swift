@@ -44,8 +44,9 @@ final class Launcher {
             let app = catalog[instance.app],
             let context = contexts.contextToServe(origin, of: app, terms)
         else { return core.handle(.channelLost(identifier)) }
-        instance.forgetPong()
-        if instance.isInspected {
+        let pause = instance.pause
+        pause.forgetQuestion()
+        if pause.isInspected {
             tell(instance, of: app, context, terms)
         } else {
             inspect(instance, of: app, for: context)
@@ -174,11 +175,10 @@ extension Launcher {
                 : words.map(ByteString.text) + context.arguments.dropFirst()
         }
         // A held program was started with the words of its launches.
-        guard depth != .window,
-            instance.argumentPrefix.count > app.wordsBeforePause.count
-        else { return context.arguments }
-        return instance.argumentPrefix
-            + context.arguments.dropFirst(app.wordsBeforePause.count)
+        guard depth != .window else { return context.arguments }
+        let prefix = instance.pause.argumentPrefix
+        guard prefix.count > app.wordsBeforePause.count else { return context.arguments }
+        return prefix + context.arguments.dropFirst(app.wordsBeforePause.count)
     }
 
     private func environment(

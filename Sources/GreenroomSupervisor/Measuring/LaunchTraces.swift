@@ -35,7 +35,7 @@ final class LaunchTraces {
 
     func begin(_ instance: InstanceIdentifier, requestedAt: Instant) {
         var trace = LaunchTrace(requestedAt: requestedAt)
-        if let pausedAt = instances[instance]?.pausedAt {
+        if let pausedAt = instances.known(InstancePause.self, of: instance)?.reachedAt {
             trace.add("prewarmed", at: pausedAt)
         }
         set(trace, of: instance)

@@ -63,7 +63,8 @@ final class PausedInspector {
             guard let words = job.bytes(0), let maps = job.bytes(1) else {
                 return finish(instance, .stale)
             }
-            instance.argumentPrefix = words.split(separator: 0, omittingEmptySubsequences: false)
+            instance.pause.argumentPrefix =
+                words.split(separator: 0, omittingEmptySubsequences: false)
                 .dropLast().map { .bytes(Array($0)) }
             compare(MappedFiles.parse(maps), instance, app, first)
         }
@@ -73,11 +74,12 @@ final class PausedInspector {
     /// place. If the program has paused under a former supervisor, that may have happened already:
     /// then it must still be in that directory.
     private func noteStartPlace(of instance: Instance, _ app: InstalledApp) {
-        guard instance.startPlace == nil,
+        let pause = instance.pause
+        guard pause.startPlace == nil,
             let place = (try? PathOwners.folder(at: app.command.startDirectory))?.place
         else { return }
-        let isKnown = instance.pausedAt != nil || Self.workingDirectory(of: instance) == place
-        if isKnown { instance.startPlace = place }
+        let isKnown = pause.reachedAt != nil || Self.workingDirectory(of: instance) == place
+        if isKnown { pause.startPlace = place }
     }
 
     private static func workingDirectory(of instance: Instance) -> FilePlace? {
@@ -122,7 +124,7 @@ final class PausedInspector {
             }
             let stayed = staleness.gotWatches(watches(job), for: instance.identifier)
             let isUsable = areCurrent && isUnchanged && stayed && instance.isAlive
-            instance.isInspected = isUsable
+            instance.pause.isInspected = isUsable
             if isUsable { learner.notePause(of: instance, mapped) }
             finish(instance, isUsable ? .usable : .stale)
         }
