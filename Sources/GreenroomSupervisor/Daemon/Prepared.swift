@@ -24,9 +24,7 @@ struct Prepared: ~Copyable {
     let configurationNote: Control.Note?
     /// Set if nothing can be kept in the state directory.
     let stateNote: Control.Note?
-    /// No other daemon runs in the runtime directory while this is open.
-    let lock: FileDescriptor
-    let socket: UnixSocket
+    let directory: RuntimeDirectory
     let disposal: Disposal
     let link: SpawnerLink
     let inheritance: Inheritance
@@ -40,22 +38,19 @@ extension Prepared {
             catalog.owner(of: $0)?.user
         }
         let (configuration, configurationNote) = try ConfigurationFile(options).read(log)
-        let lock = try RuntimeDirectory.take(options.runtimeDirectory)
+        let directory = try RuntimeDirectory(options.runtimeDirectory)
         let stateNote = StateDirectory.make(options.stateDirectory)
-        // Before the spawner: a spawner that was started for a daemon that then cannot serve would
-        // be left over.
-        let socket = try RuntimeDirectory.openControlSocket(in: options.runtimeDirectory)
         DescriptorLimit.raise()
         let disposal = try Disposal()
         let (link, greeting) = try SpawnerLink.open(
-            from: SpawnerSource(options, mayStart: !Self.isManaged(environment)),
+            from: SpawnerSource(directory, options, mayStart: !Self.isManaged(environment)),
             grace: configuration.policy.terminateGrace, log: log)
         let inheritance = try Inheritance(
             greeting, LearnedFiles(stateDirectory: options.stateDirectory), log: log)
         self.init(
             options: options, environment: environment, catalog: catalog, log: log,
             configuration: configuration, configurationNote: configurationNote,
-            stateNote: stateNote, lock: lock, socket: socket, disposal: disposal, link: link,
+            stateNote: stateNote, directory: directory, disposal: disposal, link: link,
             inheritance: inheritance)
     }
 
@@ -71,9 +66,10 @@ extension Prepared {
 }
 
 extension SpawnerSource {
-    init(_ options: Options, mayStart: Bool) {
+    /// - Parameter directory: this daemon's. A spawner that was started for a daemon that then cannot
+    ///   serve would be left over.
+    init(_ directory: RuntimeDirectory, _ options: Options, mayStart: Bool) {
         self.init(
-            runtimeDirectory: options.runtimeDirectory, program: options.spawnerPath,
-            mayStart: mayStart)
+            runtimeDirectory: directory.path, program: options.spawnerPath, mayStart: mayStart)
     }
 }

@@ -35,7 +35,8 @@ struct RecoveryRooms {
             channels: channels, reporter: shared.reporter)
         // Whoever runs the spawner by now will run the next one.
         let source = SpawnerSource(
-            prepared.options, mayStart: !prepared.inheritance.greeting.welcome.isManaged)
+            prepared.directory, prepared.options,
+            mayStart: !prepared.inheritance.greeting.welcome.isManaged)
         reconnection = Reconnection(
             prepared.link, prepared.inheritance.greeting, from: source,
             for: SpawnerUsers(

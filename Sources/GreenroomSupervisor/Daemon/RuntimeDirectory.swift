@@ -2,12 +2,35 @@ internal import Glibc
 internal import GreenroomLinux
 internal import Systemd
 
-/// The directory of a daemon's sockets and files. Another daemon that was told to end, or was
-/// killed, may not have let go of it yet.
-enum RuntimeDirectory {
-    /// Makes the directory and locks it, because only one daemon may use it. The lock (flock(2))
-    /// ends with the process, however it ends.
-    static func take(_ path: String) throws -> FileDescriptor {
+/// The directory of a daemon's sockets and files, once it is this daemon's. Another daemon that was
+/// told to end, or was killed, may not have let go of it yet.
+struct RuntimeDirectory {
+    let path: String
+    let lock: DirectoryLock
+    /// Where clients connect.
+    let socket: UnixSocket
+
+    init(_ path: String) throws {
+        self.path = path
+        lock = try DirectoryLock(path)
+        socket = try lock.openControlSocket(in: path)
+    }
+
+    /// The working directory of this process, which relative paths on its command line refer to.
+    static var currentDirectory: String {
+        guard let path = unsafe getcwd(nil, 0) else { return "/" }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
+}
+
+/// No other daemon runs in the directory while this is open. The lock (flock(2)) ends with the
+/// process, however it ends.
+struct DirectoryLock {
+    private let file: FileDescriptor
+
+    /// Makes the directory and locks it.
+    fileprivate init(_ path: String) throws {
         if unsafe mkdir(path, 0o755) != 0, errno != EEXIST {
             throw StartError("creating \(path): \(SystemError.text(of: errno))")
         }
@@ -15,38 +38,38 @@ enum RuntimeDirectory {
         if let objection = PathOwners().objection(to: path) {
             throw StartError("\(objection); correct that, or give --runtime-directory DIR")
         }
-        let lock = try FileDescriptor.open(path + "/lock", O_RDWR | O_CREAT, mode: 0o600)
+        let file = try FileDescriptor.open(path + "/lock", O_RDWR | O_CREAT, mode: 0o600)
         // If a supervisor was killed while it started its spawner, the child has a copy of the lock
         // and lets go of it when it executes.
-        let isTaken: Void? = tryUntilGone {
-            flock(lock.rawValue, LOCK_EX | LOCK_NB) == 0 ? () : nil
+        let isTaken: Void? = Self.tryUntilGone {
+            flock(file.rawValue, LOCK_EX | LOCK_NB) == 0 ? () : nil
         }
         guard isTaken != nil else {
             throw StartError(
                 "another greenroomd runs in \(path); stop it or give --runtime-directory DIR")
         }
-        return lock
+        self.file = file
     }
 
     /// Opens the socket where clients connect: systemd's (sd_listen_fds(3)), or our own in the
-    /// directory. We hold the directory's lock, so a daemon that still answers there is about to
+    /// directory. We have the directory's lock, so a daemon that still answers there is about to
     /// end: it is waited for, longer than for its lock. On a busy machine, the processes that share
     /// a killed daemon's descriptors outlive it by more than a second.
-    static func openControlSocket(in path: String) throws -> UnixSocket {
+    fileprivate func openControlSocket(in path: String) throws -> UnixSocket {
         if let inherited = try InheritedSocket.takeAll().first {
             let socket = UnixSocket(FileDescriptor(owning: inherited.descriptor))
             try socket.descriptor.setNonblocking(true)
             return socket
         }
-        let socket = try tryUntilGone(seconds: 5) { () throws(SystemError) -> UnixSocket? in
+        let socket = try Self.tryUntilGone(seconds: 5) { () throws(SystemError) -> UnixSocket? in
             do throws(SystemError) {
-                return try listen(in: path)
+                return try Self.listen(in: path)
             } catch {
                 guard error.code == EADDRINUSE else { throw error }
                 return nil
             }
         }
-        return try socket ?? listen(in: path)
+        return try socket ?? Self.listen(in: path)
     }
 
     private static func listen(in path: String) throws(SystemError) -> UnixSocket {
@@ -67,12 +90,5 @@ enum RuntimeDirectory {
             usleep(1_000)
         }
         return nil
-    }
-
-    /// The working directory of this process, which relative paths on its command line refer to.
-    static var currentDirectory: String {
-        guard let path = unsafe getcwd(nil, 0) else { return "/" }
-        defer { unsafe free(path) }
-        return unsafe String(cString: path)
     }
 }

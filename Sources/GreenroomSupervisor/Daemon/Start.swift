@@ -21,24 +21,22 @@ struct Start<Stage>: ~Copyable {
     let rooms: Rooms
     private let stage: Stage
     private let configuration: DaemonConfiguration
-    private let lock: FileDescriptor
-    private let socket: UnixSocket
+    private let directory: RuntimeDirectory
     private let disposal: Disposal
 
     private init(
         _ rooms: Rooms, _ stage: Stage, _ configuration: DaemonConfiguration,
-        _ lock: FileDescriptor, _ socket: UnixSocket, _ disposal: Disposal
+        _ directory: RuntimeDirectory, _ disposal: Disposal
     ) {
         self.rooms = rooms
         self.stage = stage
         self.configuration = configuration
-        self.lock = lock
-        self.socket = socket
+        self.directory = directory
         self.disposal = disposal
     }
 
     private consuming func reached<Next>(_ next: Next) -> Start<Next> {
-        Start<Next>(rooms, next, configuration, lock, socket, disposal)
+        Start<Next>(rooms, next, configuration, directory, disposal)
     }
 }
 
@@ -56,7 +54,7 @@ extension Start<StartStage.Made> {
     init(_ prepared: consuming Prepared) throws {
         self.init(
             try Rooms(prepared), StartStage.Made(inheritance: prepared.inheritance),
-            prepared.configuration, prepared.lock, prepared.socket, prepared.disposal)
+            prepared.configuration, prepared.directory, prepared.disposal)
     }
 
     /// Performs effects from now on, and reads the manifests.
@@ -125,7 +123,7 @@ extension Start<StartStage.Adopted> {
             core: shared.core, catalog: shared.catalog, instances: shared.instances,
             spawner: shared.spawner)
         let listener = try ControlListener(
-            socket: socket, settings: rooms.control.settings, disposer: disposal.disposer,
+            socket: directory.socket, settings: rooms.control.settings, disposer: disposal.disposer,
             refusal: { confined.refusal(of: $0, $1) },
             handler: rooms.control.handler)
         let shutdown = Shutdown(
@@ -141,7 +139,8 @@ extension Start<StartStage.Adopted> {
         ]
         rooms.effects.clientsAreServed()
         return Serving(
-            rooms: rooms, listener: listener, sources: sources, disposal: disposal, lock: lock)
+            rooms: rooms, listener: listener, sources: sources, disposal: disposal,
+            lock: directory.lock)
     }
 }
 
@@ -152,11 +151,11 @@ final class Serving {
     private var listener: ControlListener?
     private let sources: [EventSource]
     private let disposal: Disposal
-    private let lock: FileDescriptor
+    private let lock: DirectoryLock
 
     fileprivate init(
         rooms: Rooms, listener: ControlListener, sources: [EventSource], disposal: Disposal,
-        lock: FileDescriptor
+        lock: DirectoryLock
     ) {
         self.rooms = rooms
         self.listener = listener

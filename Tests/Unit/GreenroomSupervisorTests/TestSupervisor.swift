@@ -35,7 +35,7 @@ final class TestSupervisor {
             spawnerPath: "\(folder.path)/no-spawner", historyPath: "\(folder.path)/no-history",
             busPath: "\(folder.path)/no-bus", shimPath: "\(folder.path)/no-shim",
             runtimesPath: "\(folder.path)/no-runtimes")
-        let lock = try RuntimeDirectory.take(options.runtimeDirectory)
+        let directory = try RuntimeDirectory(options.runtimeDirectory)
         let memory = try SharedMemory.create(
             byteCount: RuntimeState.byteCount + EventRing.byteCount, name: "test")
         Self.keep(records, in: memory)
@@ -48,8 +48,7 @@ final class TestSupervisor {
             options: options, environment: ["PATH=/usr/bin:/bin"], catalog: AppCatalog(),
             log: try Log(Journal(identifier: "test", fieldPrefix: "GREENROOM_")) { _ in nil },
             configuration: DaemonConfiguration(), configurationNote: nil,
-            stateNote: nil, lock: lock,
-            socket: try RuntimeDirectory.openControlSocket(in: options.runtimeDirectory),
+            stateNote: nil, directory: directory,
             disposal: try Disposal(), link: SpawnerLink(SpawnerConnection(near)),
             inheritance: try Inheritance(
                 SpawnerLink.Greeting(welcome: welcome, instances: table)))
