@@ -79,7 +79,7 @@ final class AppCatalog {
 
     /// Notes the users of instances that a former supervisor has started. Call this when the apps
     /// are installed.
-    func inherit(_ records: [InstanceRecord]) {
+    func adopt(_ records: [InstanceRecord]) {
         confinedUsers.formUnion(records.lazy.compactMap(\.confinedUser))
         let homeless = records.filter { table[$0.app] == nil }
         for (app, records) in Dictionary(grouping: homeless, by: \.app)

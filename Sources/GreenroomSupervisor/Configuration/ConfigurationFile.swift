@@ -28,13 +28,13 @@ struct ConfigurationFile {
         let kept = (try? SmallFile.text(of: keptPath)).flatMap {
             DaemonConfiguration.parse($0, file: keptPath).configuration
         }
-        let note = Self.note(
+        let note = Self.clientNote(
             errors, kept == nil ? "the defaults apply" : "those of the last good file apply")
         return (kept ?? DaemonConfiguration(), note)
     }
 
     /// Says which settings apply instead of the file's.
-    static func note(_ errors: [Diagnostic], _ what: String) -> Control.Note {
+    static func clientNote(_ errors: [Diagnostic], _ what: String) -> Control.Note {
         .init(
             code: noteCode,
             text: "the settings have an error, so \(what): "
@@ -67,7 +67,7 @@ struct ConfigurationFile {
             for error in errors { log.say(.error, error.description) }
             return (
                 configuration, errors.map(Control.ManifestFault.init),
-                configuration == nil ? Self.note(errors, stays) : nil
+                configuration == nil ? Self.clientNote(errors, stays) : nil
             )
         } catch {
             log.say(.error, "\(error); \(stays)")

@@ -98,7 +98,7 @@ struct Explanations {
         if let learning = app.program.depth.learning {
             let abandonment = importLists.abandonment(of: app.identifier, learning.basis)
             let notes = [
-                learning.learned?.note(isPreparing: core.hasBooted(app.identifier)),
+                learning.learned?.clientNote(isPreparing: core.hasBooted(app.identifier)),
                 abandonment?.note,
             ].compactMap(\.self)
             reasons += learning.learned == nil && notes.isEmpty ? [.unlearned] : notes

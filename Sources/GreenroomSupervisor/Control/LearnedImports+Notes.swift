@@ -10,7 +10,7 @@ extension LearnedImports {
 
     /// - Parameter isPreparing: whether the paused instances do not have the imports yet.
     /// - Returns: nil if there is nothing to tell.
-    func note(isPreparing: Bool) -> Control.Note? {
+    func clientNote(isPreparing: Bool) -> Control.Note? {
         guard !lines.isEmpty || !refused.isEmpty else { return nil }
         let imports =
             lines.isEmpty

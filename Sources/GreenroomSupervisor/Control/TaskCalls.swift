@@ -74,12 +74,12 @@ struct TaskCalls {
         if hold == .due, core.lifecycle.isLaunchedForTask(app) {
             task.state = .known(.launching)
         } else {
-            task.hold = note(hold)
+            task.hold = clientNote(hold)
         }
         return task
     }
 
-    private func note(_ hold: TaskHold) -> Control.Note {
+    private func clientNote(_ hold: TaskHold) -> Control.Note {
         func seconds(until instant: Instant) -> Int64 {
             max(1, core.now.duration(to: instant).components.seconds)
         }

@@ -3,8 +3,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Takes up the conversations that a former supervisor had with instances, and asks again for what
-/// the instances said to it.
+/// Goes on with the conversations that a former supervisor had with instances, and asks again for
+/// what the instances said to it.
 @LoopActor
 final class AdoptedConversations {
     private let core: Core
@@ -32,7 +32,7 @@ final class AdoptedConversations {
         self.messenger = messenger
     }
 
-    func takeUp(_ instance: Instance) {
+    func adopt(_ instance: Instance) {
         let record = core.lifecycle.instance(instance.identifier)
         switch record?.state {
         case .prewarmed: askLater(instance)

@@ -199,7 +199,7 @@ final class ChannelEvents {
     private func started(_ instance: Instance, anew reason: AnewReason?) {
         // This comes first, because the client waits for its answer.
         core.handle(.started(instance.identifier, anew: reason))
-        ready.look(at: instance)
+        ready.watch(instance)
         prewarms.end(of: instance.identifier)
         // An SDK app keeps its channel for the life-cycle events; the shim has closed its end.
         if catalog[instance.app]?.kind != .applicationKit {

@@ -17,23 +17,23 @@ final class Disposal {
         // Runs after what is ready now, but not after work that goes on and on (a reload in
         // portions): somebody may be waiting until a descriptor is closed here.
         turn = try LoopActor.deferred { [unowned self] in
-            look(again: disposer.handOver())
+            lookAgain(if: disposer.handOver())
         }
         turn?.isEnabled = false
         nextLook = try LoopActor.timer { [unowned self] in
             isLooking = false
-            look(again: disposer.look())
+            lookAgain(if: disposer.look())
         }
         reports = try LoopActor.io(disposer.reports.rawValue, .readable) { [unowned self] _ in
-            look(again: disposer.heard())
+            lookAgain(if: disposer.heard())
         }
         disposer.setOnFirst { [weak self] in
             LoopActor.assumeIsolated { self?.turn?.isEnabled = true }
         }
     }
 
-    private func look(again: Bool) {
-        guard again, !isLooking else { return }
+    private func lookAgain(if isOpen: Bool) {
+        guard isOpen, !isLooking else { return }
         isLooking = true
         try? nextLook?.setDeadline(after: Disposer.patience)
     }

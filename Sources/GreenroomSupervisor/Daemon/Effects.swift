@@ -150,7 +150,7 @@ struct Processes {
     func release(_ instance: InstanceIdentifier, of app: AppIdentifier?) {
         instances.release(instance)
         guard let app else { return }
-        if paths.has(app) { paths.look(at: app) }
+        if paths.has(app) { paths.review(app) }
         temporaryFolders.emptyFolder(of: app)
     }
 }
@@ -193,7 +193,7 @@ struct Accounts {
     let traces: LaunchTraces
 
     func note(_ occurrence: Occurrence) {
-        reporter.note(occurrence, launches.note(occurrence))
+        reporter.report(occurrence, launches.note(occurrence))
         pauses.note(occurrence)
         planning.note(occurrence)
         screens.note(occurrence)

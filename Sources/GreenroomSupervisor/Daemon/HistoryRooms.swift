@@ -25,7 +25,7 @@ struct HistoryRooms {
             configuration: prepared.configuration,
             // Ended instances are left out, although the core remembers them: their ends may never
             // have been written.
-            inherited: shared.core.lifecycle.instances.filter { $0.state != .notRunning }
+            adopted: shared.core.lifecycle.instances.filter { $0.state != .notRunning }
                 .map(\.instance.rawValue))
         accounts = LaunchAccounts(
             core: shared.core, catalog: shared.catalog, instances: shared.instances,

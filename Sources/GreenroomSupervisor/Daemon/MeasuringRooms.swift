@@ -18,7 +18,7 @@ struct MeasuringRooms {
             interval: prepared.configuration.metricsIntervalMicroseconds)
         deliveries = MetricDeliveries(
             times: times, books: books, instances: instances,
-            messenger: shared.messenger, log: shared.log, lastInherited: shared.lastInherited)
+            messenger: shared.messenger, log: shared.log, lastAdopted: shared.lastAdopted)
         metrics = Metrics(
             core: shared.core, catalog: shared.catalog, instances: instances, books: books,
             times: times, deliveries: deliveries)
@@ -28,6 +28,6 @@ struct MeasuringRooms {
         screens = ShownScreens(
             core: shared.core, catalog: shared.catalog, instances: instances,
             requests: shared.requests, reporter: shared.reporter,
-            lastInherited: shared.lastInherited)
+            lastAdopted: shared.lastAdopted)
     }
 }

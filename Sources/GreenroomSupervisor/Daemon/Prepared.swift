@@ -27,7 +27,7 @@ struct Prepared: ~Copyable {
     let directory: RuntimeDirectory
     let disposal: Disposal
     let link: SpawnerLink
-    let inheritance: Inheritance
+    let former: FormerState
 }
 
 extension Prepared {
@@ -45,13 +45,13 @@ extension Prepared {
         let (link, greeting) = try SpawnerLink.open(
             from: SpawnerSource(directory, options, mayStart: !Self.isManaged(environment)),
             grace: configuration.policy.terminateGrace, log: log)
-        let inheritance = try Inheritance(
+        let former = try FormerState(
             greeting, LearnedFiles(stateDirectory: options.stateDirectory), log: log)
         self.init(
             options: options, environment: environment, catalog: catalog, log: log,
             configuration: configuration, configurationNote: configurationNote,
             stateNote: stateNote, directory: directory, disposal: disposal, link: link,
-            inheritance: inheritance)
+            former: former)
     }
 
     private static func isManaged(_ environment: [String]) -> Bool {

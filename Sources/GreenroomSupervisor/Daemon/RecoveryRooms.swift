@@ -36,9 +36,9 @@ struct RecoveryRooms {
         // Whoever runs the spawner by now will run the next one.
         let source = SpawnerSource(
             prepared.directory, prepared.options,
-            mayStart: !prepared.inheritance.greeting.welcome.isManaged)
+            mayStart: !prepared.former.greeting.welcome.isManaged)
         reconnection = Reconnection(
-            prepared.link, prepared.inheritance.greeting, from: source,
+            prepared.link, prepared.former.greeting, from: source,
             for: SpawnerUsers(
                 spawner: spawner, instances: instances, sockets: launching.sockets,
                 ownProcesses: ownProcesses, priorities: memory.priorities,

@@ -23,17 +23,17 @@ struct SharedRooms {
     let importLists: ImportLists
     let temporaryFolders: TemporaryFolders
     /// Instances up to this number are a former supervisor's.
-    let lastInherited: InstanceIdentifier
+    let lastAdopted: InstanceIdentifier
 
     init(_ prepared: borrowing Prepared) throws {
         let catalog = prepared.catalog
-        let (options, inheritance) = (prepared.options, prepared.inheritance)
+        let (options, former) = (prepared.options, prepared.former)
         self.catalog = catalog
         log = prepared.log
-        core = try Core(inheritance.lifecycle(Policy(prepared.configuration)), log: log)
-        lastInherited = InstanceIdentifier(core.lifecycle.nextInstance.rawValue - 1)
-        records = RecordMemory(inheritance.state, in: inheritance.memory)
-        events = try EventStream(in: inheritance.memory, at: RuntimeState.byteCount) {
+        core = try Core(former.lifecycle(Policy(prepared.configuration)), log: log)
+        lastAdopted = InstanceIdentifier(core.lifecycle.nextInstance.rawValue - 1)
+        records = RecordMemory(former.state, in: former.memory)
+        events = try EventStream(in: former.memory, at: RuntimeState.byteCount) {
             catalog.owner(of: AppIdentifier($0))?.user
         }
         degradations = Degradations(log: log)

@@ -42,9 +42,9 @@ struct Start<Stage>: ~Copyable {
 
 /// The stages of a start, each with what the next step needs.
 enum StartStage {
-    struct Made { fileprivate let inheritance: Inheritance }
-    struct Installed { fileprivate let inheritance: Inheritance }
-    struct Restored { fileprivate let inheritance: Inheritance }
+    struct Made { fileprivate let former: FormerState }
+    struct Installed { fileprivate let former: FormerState }
+    struct Restored { fileprivate let former: FormerState }
     struct Reconciled {}
     struct Following {}
     struct Adopted {}
@@ -53,27 +53,27 @@ enum StartStage {
 extension Start<StartStage.Made> {
     init(_ prepared: consuming Prepared) throws {
         self.init(
-            try Rooms(prepared), StartStage.Made(inheritance: prepared.inheritance),
+            try Rooms(prepared), StartStage.Made(former: prepared.former),
             prepared.configuration, prepared.directory, prepared.disposal)
     }
 
     /// Performs effects from now on, and reads the manifests.
     consuming func install() -> Start<StartStage.Installed> {
         rooms.shared.core.begin(performing: rooms.effects)
-        rooms.launching.sockets.inherit(stage.inheritance.greeting.kept) {
+        rooms.launching.sockets.adopt(stage.former.greeting.kept) {
             _ = rooms.machine.installer.reload()
         }
-        return reached(StartStage.Installed(inheritance: stage.inheritance))
+        return reached(StartStage.Installed(former: stage.former))
     }
 }
 
 extension Start<StartStage.Installed> {
     /// Tells the rooms what the former supervisor recorded about its instances.
     consuming func restore() -> Start<StartStage.Restored> {
-        let records = stage.inheritance.contents.instances
-        rooms.measuring.metrics.takeUp(records)
-        rooms.shared.catalog.inherit(records)
-        return reached(StartStage.Restored(inheritance: stage.inheritance))
+        let records = stage.former.contents.instances
+        rooms.measuring.metrics.adopt(records)
+        rooms.shared.catalog.adopt(records)
+        return reached(StartStage.Restored(former: stage.former))
     }
 }
 
@@ -81,7 +81,7 @@ extension Start<StartStage.Restored> {
     /// Compares the records with the instances that the spawner has.
     consuming func reconcile() -> Start<StartStage.Reconciled> {
         rooms.recovery.recovery.reconcile(
-            stage.inheritance.contents.instances, with: stage.inheritance.greeting.instances)
+            stage.former.contents.instances, with: stage.former.greeting.instances)
         return reached(StartStage.Reconciled())
     }
 }

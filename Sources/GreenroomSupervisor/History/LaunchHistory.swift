@@ -17,7 +17,7 @@ final class LaunchHistory {
     private var isOn: Bool
     private var batch: HistoryBatch
     /// The instances that existed when this daemon began, until the first batch says so.
-    private var inherited: [UInt64]?
+    private var adopted: [UInt64]?
 
     /// For each instance that has not ended, the places of its launches in the batch.
     private var open: [UInt64: [Int]] = [:]
@@ -57,14 +57,14 @@ final class LaunchHistory {
     init(
         process: HistoryProcess, planning: WarmPlanning, unrecorded: UnrecordedUsers,
         degradations: Degradations, log: Log, configuration: DaemonConfiguration,
-        inherited: [UInt64]
+        adopted: [UInt64]
     ) {
         self.process = process
         self.planning = planning
         self.unrecorded = unrecorded
         self.degradations = degradations
         self.log = log
-        self.inherited = inherited
+        self.adopted = adopted
         isOn = configuration.keepsHistory
         batch = Self.batch(configuration)
     }
@@ -184,8 +184,8 @@ final class LaunchHistory {
     private func taken() -> HistoryBatch? {
         guard batch.count > 0 else { return nil }
         var taken = batch
-        taken.living = inherited
-        inherited = nil
+        taken.living = adopted
+        adopted = nil
         batch.launches = []
         batch.updates = []
         batch.pauses = []

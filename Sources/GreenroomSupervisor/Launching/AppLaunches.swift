@@ -117,12 +117,12 @@ final class AppLaunches {
             ?? plainLaunch(
                 instance.identifier, of: app,
                 core.lifecycle.launchTerms(of: instance.identifier))
-        noteLock(in: &launch, for: instance.identifier, of: app)
+        correctLock(in: &launch, for: instance.identifier, of: app)
         messenger.send(.launch(launch), to: instance.identifier)
     }
 
     /// The session may have been locked or unlocked since the launch was ordered.
-    private func noteLock(
+    private func correctLock(
         in launch: inout AppLaunch, for instance: InstanceIdentifier, of app: InstalledApp
     ) {
         let isAvailable = core.lifecycle.isProtectedDataAvailable(toUser: app.account.user)

@@ -105,7 +105,7 @@ final class AppOutput: InstanceFiles {
     /// Passes on the output of an instance that a former supervisor started.
     ///
     /// - Parameter app: nil if it is not installed any more.
-    func takeUp(_ instance: Instance, of app: InstalledApp?) {
+    func adopt(_ instance: Instance, of app: InstalledApp?) {
         let (identifier, path) = (instance.identifier, path(of: instance.identifier))
         var status = stat()
         guard hasOlderPipes, pipes[identifier] == nil, unsafe lstat(path, &status) == 0,

@@ -10,7 +10,7 @@ struct ReadyConditions {
     let readiness: ReadinessListener?
 
     /// The instance runs. From now on the daemon looks for its ready condition.
-    func look(at instance: Instance) {
+    func watch(_ instance: Instance) {
         guard let app = catalog[instance.app] else { return }
         switch app.readyCondition {
         case .listening: sockets.awaitListening(instance)

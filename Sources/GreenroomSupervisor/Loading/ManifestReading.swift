@@ -56,7 +56,7 @@ final class ManifestReading {
             step = .files(folders, enabled, at: 0)
         case .files(let folders, let enabled, let index):
             guard index < names.count else { return step = .choice(enabled) }
-            look(at: names[index], folders, enabled)
+            readIfChanged(names[index], folders, enabled)
             step = .files(folders, enabled, at: index + 1)
         case .choice(let enabled):
             let entries = onlyEntries()
@@ -100,7 +100,8 @@ final class ManifestReading {
         }
     }
 
-    private func look(at name: ManifestName, _ folders: AppFolders, _ enabled: EnabledApps) {
+    private func readIfChanged(_ name: ManifestName, _ folders: AppFolders, _ enabled: EnabledApps)
+    {
         guard let file = folders.file(of: name) else { return }
         guard !file.isMasked else {
             result.absent[name.identifier] = AbsentApp(

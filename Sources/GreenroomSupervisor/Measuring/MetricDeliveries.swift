@@ -13,7 +13,7 @@ final class MetricDeliveries {
     private let messenger: AppMessenger
     private let log: Log
     /// Instances up to this number may have subscribed with a former supervisor.
-    private let lastInherited: InstanceIdentifier
+    private let lastAdopted: InstanceIdentifier
     private var timer: EventSource?
 
     private final class Subscription: InstancePart {
@@ -31,14 +31,14 @@ final class MetricDeliveries {
 
     init(
         times: InstanceTimes, books: MetricBooks, instances: InstanceTable,
-        messenger: AppMessenger, log: Log, lastInherited: InstanceIdentifier
+        messenger: AppMessenger, log: Log, lastAdopted: InstanceIdentifier
     ) {
         self.times = times
         self.books = books
         self.instances = instances
         self.messenger = messenger
         self.log = log
-        self.lastInherited = lastInherited
+        self.lastAdopted = lastAdopted
     }
 
     func subscribe(_ instance: InstanceIdentifier, _ wants: Bool) {
@@ -73,7 +73,7 @@ final class MetricDeliveries {
 
     private func mayListen(_ instance: InstanceIdentifier) -> Bool {
         instances.known(Subscription.self, of: instance)?.isWanted
-            ?? (instance.rawValue <= lastInherited.rawValue)
+            ?? (instance.rawValue <= lastAdopted.rawValue)
     }
 
     private func isUnderWay(_ key: MetricKey, _ isOther: (Delivery) -> Bool) -> Bool {

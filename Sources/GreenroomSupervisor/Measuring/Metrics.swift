@@ -37,7 +37,7 @@ final class Metrics {
     }
 
     /// Continues the clocks of the instances that a former supervisor left running.
-    func takeUp(_ records: [InstanceRecord]) {
+    func adopt(_ records: [InstanceRecord]) {
         books.prune { self.catalog[$0] != nil }
         for record in records where record.state != .notRunning {
             times.begin(

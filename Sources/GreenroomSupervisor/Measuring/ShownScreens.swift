@@ -14,7 +14,7 @@ final class ShownScreens {
     private let requests: Requests
     private let reporter: Reporter
     /// A former supervisor has shown the screens of the instances up to this number.
-    private let lastInherited: InstanceIdentifier
+    private let lastAdopted: InstanceIdentifier
 
     private final class Shown: InstancePart {
         var screen: Screen?
@@ -27,14 +27,14 @@ final class ShownScreens {
 
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, requests: Requests,
-        reporter: Reporter, lastInherited: InstanceIdentifier
+        reporter: Reporter, lastAdopted: InstanceIdentifier
     ) {
         self.core = core
         self.catalog = catalog
         self.instances = instances
         self.requests = requests
         self.reporter = reporter
-        self.lastInherited = lastInherited
+        self.lastAdopted = lastAdopted
     }
 
     func note(_ occurrence: Occurrence) {
@@ -90,15 +90,15 @@ final class ShownScreens {
     /// A former supervisor's choice is lost with it. The screen of a plain launch takes its place.
     private func screen(of instance: InstanceIdentifier, _ app: AppIdentifier) -> Screen? {
         if let screen = instances.known(Shown.self, of: instance)?.screen { return screen }
-        guard isInherited(instance),
+        guard isAdopted(instance),
             let file = catalog[app]?.launchScreens?.file(forURLs: [], .init()),
             let record = core.lifecycle.instance(instance)
         else { return nil }
         return Screen(file: file, requestedAt: record.lastUsed)
     }
 
-    private func isInherited(_ instance: InstanceIdentifier) -> Bool {
-        instance.rawValue <= lastInherited.rawValue
+    private func isAdopted(_ instance: InstanceIdentifier) -> Bool {
+        instance.rawValue <= lastAdopted.rawValue
     }
 }
 

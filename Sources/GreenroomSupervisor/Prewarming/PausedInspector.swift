@@ -102,7 +102,7 @@ final class PausedInspector {
         let hasOwnMounts = app.restrictions.confinement?.hasOwnMounts == true
         let root = hasOwnMounts ? Instance.rootPath(of: instance.pid) : ""
         let job = DetachedJob(
-            mapped.map { staleness.look(at: root + $0.path) }
+            mapped.map { staleness.watchedLook(at: root + $0.path) }
                 + app.program.fingerprint.map { .look($0.path) })
         let watches = { (job: DetachedJob) in mapped.indices.compactMap { job.watch($0) } }
         staleness.expectWatches()

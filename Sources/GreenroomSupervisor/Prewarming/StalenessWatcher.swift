@@ -40,12 +40,12 @@ final class StalenessWatcher {
 
     /// Watches a file and then looks at it. The call must be made by another process
     /// (``DetachedCalls``), because the instance chose the path.
-    func look(at path: String) -> DetachedJob.Call {
+    func watchedLook(at path: String) -> DetachedJob.Call {
         .look(path, watchedBy: inotify, for: Inotify.fileChanges)
     }
 
-    /// Calls of ``look(at:)`` are under way until ``gotWatches(_:for:)``. Changes that happen in
-    /// the meantime are remembered.
+    /// Calls of ``watchedLook(at:)`` are under way until ``gotWatches(_:for:)``. Changes that happen
+    /// in the meantime are remembered.
     func expectWatches() { expectedCount += 1 }
 
     /// - Parameter instance: nil if the watches are not wanted any more.

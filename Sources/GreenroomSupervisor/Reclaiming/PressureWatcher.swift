@@ -66,7 +66,7 @@ final class PressureWatcher {
             sources = []
             triggers = []
             isTimerArmed = false
-            timer = try? LoopActor.timer(accuracy: .seconds(5)) { [unowned self] in look() }
+            timer = try? LoopActor.timer(accuracy: .seconds(5)) { [unowned self] in poll() }
             if core.lifecycle.liveCount > 0 { instancesExist() }
             return "\(error)"
         }
@@ -114,7 +114,7 @@ final class PressureWatcher {
         try? timer?.setDeadline(after: Self.pollInterval)
     }
 
-    private func look() {
+    private func poll() {
         isTimerArmed = false
         if let memory = machine.memory, memory.total > 0 {
             let percent = memory.available / (memory.total / 100 + 1)

@@ -22,15 +22,15 @@ struct InstanceArrivals {
         channels.listen(to: instance)
         appLaunches.send(to: instance)
         core.handle(.spawned(instance.identifier))
-        ready.look(at: instance)
+        ready.watch(instance)
         output.hearEarly(instance)
     }
 
-    /// Takes over an instance of the former supervisor: its output, its messages and its state.
-    func takeOver(_ instance: Instance, hasEnded: Bool) {
+    /// Adopts an instance of the former supervisor: its output, its messages and its state.
+    func adopt(_ instance: Instance, hasEnded: Bool) {
         let identifier = instance.identifier
         // The app's manifest may have changed since the instance was started.
-        output.takeUp(instance, of: catalog[instance.app])
+        output.adopt(instance, of: catalog[instance.app])
         ready.listen(to: instance)
         appLaunches.send(to: instance)
         core.handle(.spawned(identifier))
@@ -38,7 +38,7 @@ struct InstanceArrivals {
             // The spawner that held its channel is gone, and so is the supervisor that used it.
             core.handle(.reconciled(identifier, found: .noChannel(hasEnded: hasEnded)))
         }
-        conversations.takeUp(instance)
+        conversations.adopt(instance)
         // READY=1, for example, may have been sent while nobody listened.
         core.handle(.reconciled(identifier, found: .unheard))
     }

@@ -123,8 +123,8 @@ final class Reconnection: SpawnerListener {
     }
 
     private func replace(with next: SpawnerLink, _ greeting: SpawnerLink.Greeting) throws {
-        let inheritance = try Inheritance(greeting)
-        memory.move(to: inheritance, core.lifecycle)
+        let left = try FormerState(greeting)
+        memory.move(to: left, core.lifecycle)
         let orders = link.ordersToRepeat(by: next)
         link = next
         use(greeting)

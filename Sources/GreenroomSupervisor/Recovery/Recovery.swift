@@ -119,7 +119,7 @@ struct Recovery {
 
     private func report(_ entry: TableEntry) {
         guard let instance = instances[InstanceIdentifier(entry.instance)] else { return }
-        arrivals.takeOver(instance, hasEnded: entry.status != nil)
+        arrivals.adopt(instance, hasEnded: entry.status != nil)
         reportEnd(entry)
     }
 

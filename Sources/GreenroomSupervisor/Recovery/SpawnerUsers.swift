@@ -47,8 +47,8 @@ struct SpawnerMemory {
     let events: EventStream
 
     /// Uses the memory of another spawner from now on.
-    func move(to inheritance: Inheritance, _ lifecycle: Lifecycle) {
-        records.move(to: inheritance.state, in: inheritance.memory, lifecycle)
-        events.move(to: inheritance.memory, at: RuntimeState.byteCount)
+    func move(to left: FormerState, _ lifecycle: Lifecycle) {
+        records.move(to: left.state, in: left.memory, lifecycle)
+        events.move(to: left.memory, at: RuntimeState.byteCount)
     }
 }

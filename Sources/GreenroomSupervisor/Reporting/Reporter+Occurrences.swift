@@ -7,7 +7,7 @@ internal import Systemd
 extension Reporter {
     /// - Parameter launch: the launch that the occurrence belongs to, if it says something new
     ///   about one.
-    func note(_ occurrence: Occurrence, _ launch: Control.LaunchRecord? = nil) {
+    func report(_ occurrence: Occurrence, _ launch: Control.LaunchRecord? = nil) {
         switch occurrence {
         case .stateChanged(let instance, let app, let from, let to, _):
             stateChanged(instance, of: app, from, to, launch)

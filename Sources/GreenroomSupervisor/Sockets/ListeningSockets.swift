@@ -21,18 +21,18 @@ final class ListeningSockets {
     /// Keeps a socket beyond this supervisor's end, until it is told to drop it.
     private let spawner: CurrentSpawner
     private let networks: NetworkSockets
-    private var table: [AppIdentifier: [Held]] = [:]
+    private var table: [AppIdentifier: [OpenSocket]] = [:]
     /// Apps whose sockets are watched. The list of an app is empty if somebody connected while
     /// there was no spawner to launch the app.
     private var sources: [AppIdentifier: [EventSource]] = [:]
     /// Sockets of an earlier supervisor that no app has claimed yet.
-    private var inherited: [String: FileDescriptor] = [:]
+    private var unclaimed: [String: FileDescriptor] = [:]
 
     private final class Awaited: InstancePart {
         var readiness: RepeatedLook?
     }
 
-    private struct Held {
+    private struct OpenSocket {
         var socket: SocketSpecification
         var name: String
         var descriptor: FileDescriptor
@@ -50,11 +50,11 @@ final class ListeningSockets {
 
     /// Offers the sockets of an earlier supervisor to the apps that `install` installs, and drops
     /// those that no app has claimed.
-    func inherit(_ kept: [String: FileDescriptor], while install: () -> Void) {
-        inherited = kept
+    func adopt(_ kept: [String: FileDescriptor], while install: () -> Void) {
+        unclaimed = kept
         install()
-        for name in inherited.keys { spawner.send(.drop(name: name)) }
-        inherited = [:]
+        for name in unclaimed.keys { spawner.send(.drop(name: name)) }
+        unclaimed = [:]
     }
 
     /// Makes the sockets that an app's manifest asks for, and keeps those that the app has already.
@@ -65,7 +65,7 @@ final class ListeningSockets {
             uniquingKeysWith: { first, _ in first })
         guard !old.isEmpty || !app.sockets.isEmpty else { return [] }
         let isWatched = sources.removeValue(forKey: app.identifier) != nil
-        var held: [Held] = []
+        var now: [OpenSocket] = []
         var faults: [Control.ManifestFault] = []
         for socket in app.sockets {
             let name = Self.name(of: socket, app)
@@ -76,17 +76,17 @@ final class ListeningSockets {
                     descriptor = own.descriptor
                     if own.socket != socket { try socket.adjust(descriptor) }
                     old[name] = nil
-                } else if let kept = inherited[name] {
+                } else if let kept = unclaimed[name] {
                     descriptor = kept
                     try socket.adjust(descriptor)
-                    inherited[name] = nil
+                    unclaimed[name] = nil
                 } else if socket.isOfNetwork {
                     descriptor = try networks.take(name, socket)
                 } else {
                     descriptor = try socket.open()
                     spawner.send(.keep(name: name, descriptor))
                 }
-                held.append(Held(socket: socket, name: name, descriptor: descriptor))
+                now.append(OpenSocket(socket: socket, name: name, descriptor: descriptor))
             } catch {
                 let fault = Self.fault(of: socket, app, error)
                 log.say(.error, "\(fault)")
@@ -94,7 +94,7 @@ final class ListeningSockets {
             }
         }
         for former in table[app.identifier] ?? [] where old[former.name] != nil { close(former) }
-        table[app.identifier] = held.isEmpty ? nil : held
+        table[app.identifier] = now.isEmpty ? nil : now
         if isWatched { watch(app.identifier) }
         return faults
     }
@@ -134,10 +134,10 @@ final class ListeningSockets {
     ) -> [SocketOrder] {
         let all = apps + installed
         let wanted = Set(all.flatMap { app in app.sockets.map { Self.name(of: $0, app) } })
-        for (app, held) in table {
-            let left = held.filter { !$0.socket.isOfNetwork || wanted.contains($0.name) }
-            guard left.count < held.count else { continue }
-            for former in held where !left.contains(where: { $0.name == former.name }) {
+        for (app, sockets) in table {
+            let left = sockets.filter { !$0.socket.isOfNetwork || wanted.contains($0.name) }
+            guard left.count < sockets.count else { continue }
+            for former in sockets where !left.contains(where: { $0.name == former.name }) {
                 close(former)
             }
             table[app] = left.isEmpty ? nil : left
@@ -152,7 +152,7 @@ final class ListeningSockets {
         var orders: [SocketOrder] = []
         for socket in app.sockets where socket.isOfNetwork {
             let name = Self.name(of: socket, app)
-            guard !own.contains(name), inherited[name] == nil else { continue }
+            guard !own.contains(name), unclaimed[name] == nil else { continue }
             orders.append(socket.order(isTrial ? Self.trial(name) : name, isKept: !isTrial))
         }
         return orders
@@ -212,18 +212,18 @@ final class ListeningSockets {
 
     func forget(_ app: AppIdentifier) {
         ignore(app)
-        for held in table.removeValue(forKey: app) ?? [] { close(held) }
+        for open in table.removeValue(forKey: app) ?? [] { close(open) }
     }
 
-    private func close(_ held: Held) {
-        spawner.send(.drop(name: held.name))
-        if held.socket.removesOnStop { held.socket.remove() }
+    private func close(_ open: OpenSocket) {
+        spawner.send(.drop(name: open.name))
+        if open.socket.removesOnStop { open.socket.remove() }
     }
 
     /// Gives all sockets to a spawner that knows none of them.
     func keepAll() {
-        for held in table.values.joined() {
-            spawner.send(.keep(name: held.name, held.descriptor))
+        for open in table.values.joined() {
+            spawner.send(.keep(name: open.name, open.descriptor))
         }
     }
 
@@ -238,11 +238,11 @@ final class ListeningSockets {
     func environment(
         _ environment: [ByteString], of app: AppIdentifier, pid: Int32?
     ) -> [ByteString] {
-        guard let held = table[app] else { return environment }
+        guard let sockets = table[app] else { return environment }
         let own = ["LISTEN_FDS=", "LISTEN_FDNAMES=", "LISTEN_PID="]
-        let names = held.map(\.socket.name).joined(separator: ":")
+        let names = sockets.map(\.socket.name).joined(separator: ":")
         return environment.filter { entry in !own.contains { entry.hasPrefix($0) } } + [
-            .text("LISTEN_FDS=\(held.count)"), .text("LISTEN_FDNAMES=\(names)"),
+            .text("LISTEN_FDS=\(sockets.count)"), .text("LISTEN_FDNAMES=\(names)"),
             .text(pid.map { "LISTEN_PID=\($0)" } ?? SpawnRequest.listenPidPlaceholder),
         ]
     }
@@ -255,9 +255,9 @@ final class ListeningSockets {
     func watch(_ app: AppIdentifier) {
         do throws(SystemdError) {
             var watching: [EventSource] = []
-            for held in table[app] ?? [] {
+            for open in table[app] ?? [] {
                 watching.append(
-                    try LoopActor.io(held.descriptor.rawValue, .readable) { [unowned self] _ in
+                    try LoopActor.io(open.descriptor.rawValue, .readable) { [unowned self] _ in
                         arrived(app)
                     })
             }
@@ -284,13 +284,15 @@ final class ListeningSockets {
     /// Finds out whether somebody is connected to the instance, or waits to be.
     func inspectConnections(of identifier: InstanceIdentifier) {
         guard let instance = instances[identifier] else { return }
-        let held = table[instance.app]?.map(\.descriptor) ?? []
-        let isWaiting = held.contains { (try? $0.waitUntilReadable(milliseconds: 0)) == true }
+        let descriptors = table[instance.app]?.map(\.descriptor) ?? []
+        let isWaiting = descriptors.contains {
+            (try? $0.waitUntilReadable(milliseconds: 0)) == true
+        }
         let isInUse =
             isWaiting
             || AcceptedConnections.exist(
                 in: Array(((try? instance.cgroup?.processes()) ?? [instance.pid]).prefix(64)),
-                acceptedOn: held)
+                acceptedOn: descriptors)
         core.handle(.connectionsInspected(identifier, isInUse: isInUse))
     }
 

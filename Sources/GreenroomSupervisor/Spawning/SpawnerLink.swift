@@ -178,7 +178,7 @@ final class SpawnerLink {
     private func lookAgain() { try? lookTimer?.setDeadline(after: SpawnerAttention.interval) }
 
     private func look() {
-        switch attention?.look(
+        switch attention?.judge(
             unreadByteCount: connection.unreadByteCount, hasOpenOrders: !openOrders.isEmpty)
         {
         case .owesNothing, nil: attention = nil
@@ -243,7 +243,7 @@ struct SpawnerAttention {
     /// The spawner has said something.
     mutating func heard() { hasSpoken = true }
 
-    mutating func look(unreadByteCount: Int, hasOpenOrders: Bool) -> Finding {
+    mutating func judge(unreadByteCount: Int, hasOpenOrders: Bool) -> Finding {
         let isAlive = hasSpoken || unreadByteCount < self.unreadByteCount
         silentLooks = isAlive ? 0 : silentLooks + 1
         hasSpoken = false

@@ -19,7 +19,7 @@ final class AppPaths {
     /// Nil until an app wants it.
     private var inotify: Inotify?
     private var source: EventSource?
-    private var review: EventSource?
+    private var turn: EventSource?
     private var reviewed: Set<AppIdentifier> = []
     /// At most this many reads in one round of the loop; further events wait for the next round.
     private static let roundLimit = 16
@@ -39,7 +39,7 @@ final class AppPaths {
                 next[app] = entry
             } else if let entry = begin(settings) {
                 next[app] = entry
-                look(at: app)
+                review(app)
             }
         }
         entries = next
@@ -94,18 +94,18 @@ final class AppPaths {
 
     /// An instance of the app has ended, or the app is new, so its conditions are checked: after
     /// this turn of the loop, when the core knows everything.
-    func look(at app: AppIdentifier) {
+    func review(_ app: AppIdentifier) {
         reviewed.insert(app)
-        guard review == nil else { return }
+        guard turn == nil else { return }
         do throws(SystemdError) {
-            review = try LoopActor.deferred { [unowned self] in lookNow() }
+            turn = try LoopActor.deferred { [unowned self] in reviewNow() }
         } catch {
             log.failed("looking at the paths of \(app)", error)
         }
     }
 
-    private func lookNow() {
-        review = nil
+    private func reviewNow() {
+        turn = nil
         let apps = reviewed.sorted()
         reviewed = []
         for app in apps where entries[app]?.triggers.contains(where: \.holds) == true {
@@ -121,7 +121,7 @@ final class AppPaths {
 
     /// Looks at the paths of these apps again: what the apps wait for may still be there.
     func tryAgain(where isLeftAlone: (AppIdentifier) -> Bool) {
-        for app in entries.keys where isLeftAlone(app) { look(at: app) }
+        for app in entries.keys where isLeftAlone(app) { review(app) }
     }
 
     /// Whether any paths are watched for the app.

@@ -70,7 +70,7 @@ struct Ground {
         let history = LaunchHistory(
             process: process, planning: planning, unrecorded: unrecorded,
             degradations: Degradations(log: log), log: log, configuration: configuration,
-            inherited: [])
+            adopted: [])
         return (planning, history)
     }
 

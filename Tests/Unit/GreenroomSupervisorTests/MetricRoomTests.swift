@@ -34,7 +34,7 @@ import Testing
                         deliveries: MetricDeliveries(
                             times: times, books: books, instances: instances,
                             messenger: messenger, log: ground.log,
-                            lastInherited: InstanceIdentifier(0)))
+                            lastAdopted: InstanceIdentifier(0)))
                 }
                 var metrics = room(ground.instances)
                 ground.recorder.respond = {
@@ -52,7 +52,7 @@ import Testing
                     InstanceTable(
                         core: ground.core, log: ground.log, spawner: ground.spawner,
                         disposer: try Disposer()))
-                metrics.takeUp(ground.core.lifecycle.instances)
+                metrics.adopt(ground.core.lifecycle.instances)
                 ground.core.handle(.exited(first, .exited(0)))
                 ground.core.handle(.emptied(first))
                 let ended = try #require(metrics.settled(app.identifier))

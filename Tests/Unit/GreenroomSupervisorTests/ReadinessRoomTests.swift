@@ -184,7 +184,7 @@ extension Ground {
                 }
                 steps.add {
                     output = room()
-                    output.takeUp(ground.instances[instance]!, of: app)
+                    output.adopt(ground.instances[instance]!, of: app)
                     #expect(write(stream.rawValue, "second\n", 7) == 7)
                 } until: {
                     printed().contains("second")

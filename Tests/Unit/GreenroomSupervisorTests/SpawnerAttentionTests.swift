@@ -6,7 +6,7 @@ import Testing
         _ attention: inout SpawnerAttention, unread: Int, orders: Bool
     ) -> Int {
         var count = 1
-        while attention.look(unreadByteCount: unread, hasOpenOrders: orders) == .mayStill {
+        while attention.judge(unreadByteCount: unread, hasOpenOrders: orders) == .mayStill {
             count += 1
         }
         return count
@@ -14,7 +14,7 @@ import Testing
 
     @Test func `a spawner that owes nothing is checked only once`() {
         var attention = SpawnerAttention()
-        #expect(attention.look(unreadByteCount: 0, hasOpenOrders: false) == .owesNothing)
+        #expect(attention.judge(unreadByteCount: 0, hasOpenOrders: false) == .owesNothing)
     }
 
     @Test func `bytes left unread, or an order left open, make the spawner silent in the end`() {
@@ -27,11 +27,11 @@ import Testing
     @Test func `a spawner that reads or writes is not silent`() {
         var attention = SpawnerAttention()
         for unread in (1...100).reversed() {
-            #expect(attention.look(unreadByteCount: unread, hasOpenOrders: true) == .mayStill)
+            #expect(attention.judge(unreadByteCount: unread, hasOpenOrders: true) == .mayStill)
         }
         for _ in 0..<100 {
             attention.heard()
-            #expect(attention.look(unreadByteCount: 9, hasOpenOrders: true) == .mayStill)
+            #expect(attention.judge(unreadByteCount: 9, hasOpenOrders: true) == .mayStill)
         }
         #expect(looks(&attention, unread: 9, orders: true) == SpawnerAttention.patience)
     }

@@ -85,7 +85,7 @@ import Testing
 
                 // The next supervisor has the same socket, and the client that waits in it.
                 let next = room()
-                next.inherit([
+                next.adopt([
                     name: descriptor, "old stream /gone": try FileDescriptor.open("/", 0),
                 ]) { #expect(next.update(app).isEmpty) }
                 let requests = try spawner.requests()

@@ -50,7 +50,7 @@ final class TestSupervisor {
             configuration: DaemonConfiguration(), configurationNote: nil,
             stateNote: nil, directory: directory,
             disposal: try Disposal(), link: SpawnerLink(SpawnerConnection(near)),
-            inheritance: try Inheritance(
+            former: try FormerState(
                 SpawnerLink.Greeting(welcome: welcome, instances: table)))
         start = try prepared.adopt()
     }

@@ -88,7 +88,8 @@ private func append(_ text: String, to path: String) throws {
         func watch(then done: @escaping ([CInt]) -> Void) {
             watcher.expectWatches()
             calls.make(
-                DetachedJob([watcher.look(at: file)]), for: AppIdentifier("a.b"), of: getuid()
+                DetachedJob([watcher.watchedLook(at: file)]), for: AppIdentifier("a.b"),
+                of: getuid()
             ) { job in done(job?.watch(0).map { [$0] } ?? []) }
         }
 
@@ -210,7 +211,7 @@ private func append(_ text: String, to path: String) throws {
                     ground.core.handle(.spawned(instance))
                     ground.core.handle(.exited(instance, .exited(0)))
                     ground.core.handle(.emptied(instance))
-                    paths.look(at: app.identifier)
+                    paths.review(app.identifier)
                 }
                 let steps = Steps()
                 steps.add {

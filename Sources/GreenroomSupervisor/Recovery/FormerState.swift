@@ -6,7 +6,7 @@ internal import Systemd
 /// What a former supervisor left with the spawner: its records, in memory that this supervisor uses
 /// now.
 @LoopActor
-struct Inheritance {
+struct FormerState {
     let greeting: SpawnerLink.Greeting
     let memory: SharedMemory
     let state: RuntimeState
