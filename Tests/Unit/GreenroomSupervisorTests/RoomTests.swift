@@ -98,6 +98,24 @@ private final class Nobody: ClientHandler {
             }
         }
     }
+
+    /// A call that another process makes for the instance, for example, has it until the answer.
+    @Test func `is dropped at the release although somebody still has the instance`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let ground = try Ground()
+                ground.core.begin(performing: ground.recorder)
+                ground.launch("a")
+                let identifier = ground.recorder.spawned[0]
+                weak let kept = ground.instances.part(Kept.self, of: identifier)
+                _ = try ground.begin("a", as: identifier)
+                let instance = try #require(ground.instances[identifier])
+                #expect(kept != nil && instance.parts.known(Kept.self) === kept)
+                ground.instances.release(identifier)
+                #expect(kept == nil && instance.parts.known(Kept.self) == nil)
+            }
+        }
+    }
 }
 
 @Suite struct `The table of requests` {
