@@ -78,8 +78,6 @@ public struct Predictor: Hashable, Sendable {
         weights = Array(repeating: start, count: Setting.allCases.count)
     }
 
-    /// How many apps are remembered.
-    public var appCount: Int { apps.count }
     public func remembers(_ app: String) -> Bool { apps.contains { $0.app == app } }
 
     func setting(at time: LocalTime) -> Setting {

@@ -1,4 +1,4 @@
-/// The keys that a file's reader asks for, so that the manual can be compared with them.
+/// The keys that the reader of a manifest asks for, by section.
 ///
 /// The keys depend on the text, because a reader may ask for some keys only if others are set.
 enum KnownKeys {
@@ -7,17 +7,11 @@ enum KnownKeys {
         _ = AppManifest.read(&reader, ManifestName("a.b.app"), ManifestContext())
         return reader.keysBySection
     }
-
-    static func ofConfiguration(_ text: String) -> [String: Set<String>] {
-        var reader = SectionReader(Array(text.utf8), file: "greenroom.conf")
-        var configuration = DaemonConfiguration()
-        configuration.read(&reader)
-        return reader.keysBySection
-    }
 }
 
 extension SectionReader {
-    fileprivate var keysBySection: [String: Set<String>] {
+    /// What was asked for.
+    var keysBySection: [String: Set<String>] {
         Dictionary(known.map { ($0.section, Set($0.keys)) }, uniquingKeysWith: { $0.union($1) })
     }
 }

@@ -26,7 +26,7 @@ import Testing
     }
 
     private func check(_ predictor: Predictor) {
-        #expect(predictor.appCount <= Predictor.appLimit)
+        #expect(predictor.apps.count <= Predictor.appLimit)
         let places = Set(predictor.apps.indices.map { UInt16($0) })
         #expect(Set(predictor.order) == places)
         #expect(predictor.order.count == places.count)
@@ -100,9 +100,9 @@ import Testing
     @Test func `a name that is too long teaches nothing`() {
         var predictor = Predictor()
         predictor.launched(String(repeating: "x", count: 256), at: moment())
-        #expect(predictor.appCount == 0)
+        #expect(predictor.apps.count == 0)
         predictor.launched(String(repeating: "x", count: 255), at: moment())
-        #expect(predictor.appCount == 1)
+        #expect(predictor.apps.count == 1)
     }
 }
 
@@ -166,7 +166,7 @@ import Testing
         for number in 0..<2000 {
             predictor.launched("new\(number)", at: moment(day: 14, hour: 3, second: number))
         }
-        #expect(predictor.appCount == Predictor.appLimit)
+        #expect(predictor.apps.count == Predictor.appLimit)
         for app in ["mail", "editor", "shell", "browser"] { #expect(predictor.remembers(app)) }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct `The predictor` {
     @Test func `knows nothing at first`() {
         #expect(Predictor().ranking(at: moment()).isEmpty)
-        #expect(Predictor().appCount == 0)
+        #expect(Predictor().apps.count == 0)
     }
 
     @Test func `expects the only app that it knows`() {
@@ -153,14 +153,14 @@ import Testing
         }
         predictor.forget("a")
         #expect(!predictor.remembers("a"))
-        #expect(predictor.appCount == 3)
+        #expect(predictor.apps.count == 3)
         #expect(Set(predictor.ranking(at: moment(minute: 41)).map(\.app)) == ["b", "c", "d"])
         // d was last, and c is still followed by d, under whatever place d has now.
         let d = predictor.apps.firstIndex { $0.app == "d" }!
         let c = predictor.apps.first { $0.app == "c" }!
         #expect(c.followers.map { Int($0.place) } == [d])
         predictor.forget("unknown")
-        #expect(predictor.appCount == 3)
+        #expect(predictor.apps.count == 3)
         for app in ["b", "c", "d"] { predictor.forget(app) }
         #expect(predictor.ranking(at: moment()).isEmpty)
     }
