@@ -12,6 +12,15 @@ struct SpawnerSource: Sendable {
     let mayStart: Bool
 }
 
+/// The limit of open files with which the daemon was started, and which apps are to have.
+enum DescriptorLimit {
+    static let initial = ResourceLimit.current(.openFiles)
+
+    /// A client and an instance take several descriptors each, and the customary 1024 are soon used
+    /// up.
+    static func raise() { initial.raiseSoft() }
+}
+
 /// Opens a link: finds or starts the spawner, and greets it. All of this blocks for a limited time,
 /// because the loop does not run yet, or because nothing can be done without a spawner.
 extension SpawnerLink {
