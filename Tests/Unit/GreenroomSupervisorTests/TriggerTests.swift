@@ -73,6 +73,11 @@ private struct Machine {
                     machine.launched == ["a.a"]
                 }
                 steps.add {
+                    // A launch of an app that runs would spawn nothing.
+                    let instance = machine.ground.recorder.spawned[0]
+                    for event in [
+                        Event.spawned(instance), .exited(instance, .exited(0)), .emptied(instance),
+                    ] { machine.ground.core.handle(event) }
                     // The next daemon knows what is over, and a removed app is forgotten.
                     timers = machine.timers()
                     timers.map { machine.update($0, machine.apps) }
