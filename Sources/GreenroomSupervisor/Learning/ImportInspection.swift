@@ -24,10 +24,14 @@ final class ImportInspection {
     private var status: TerminationStatus?
     private var isEmptied = false
     private var timer: EventSource?
+    /// Set when the inspection was killed before its time: whether it is begun again later.
+    private(set) var isAwaitedAgain: Bool?
 
     /// The longest known inspection takes 40 s of processor time, and others have the processors
-    /// first. An app whose inspection is killed learns nothing, so this is for one that hangs.
-    private static let patience = Duration.seconds(600)
+    /// first. An app whose inspection is killed after the longest time learns nothing, so that is
+    /// for one that hangs. After the first minute, other users have their turn.
+    private static let patience = Duration.seconds(60)
+    private static let patienceLimit = 10
 
     init(
         of candidate: InspectionQueue.Candidate, _ learning: InstalledApp.Learning,
@@ -45,20 +49,40 @@ final class ImportInspection {
             unsafe try SealedFile.create(bytes, name: "greenroom-imports")
         }
         report = try SharedMemory.create(
-            byteCount: LearnedImports.Limit.report, name: "greenroom-report")
+            byteCount: runtime.inspectionIsTraced
+                ? LearnedImports.Limit.trace : LearnedImports.Limit.report,
+            name: "greenroom-report")
     }
 
     /// Sends the order; false if there is no spawner.
+    ///
+    /// - Parameter isInTheWay: whether somebody waits for the turn of another user.
     func begin(
-        _ app: InstalledApp, _ orders: SpawnOrders, _ spawner: CurrentSpawner
+        _ app: InstalledApp, _ orders: SpawnOrders, _ spawner: CurrentSpawner,
+        _ isInTheWay: @escaping () -> Bool
     ) throws -> Bool {
         let order = try orders.inspection(
             number, app, candidate.environmentKey, list: list, report: report.descriptor)
         guard order.isWithinLimits, spawner.send(order) else { return false }
-        timer = try LoopActor.timer(after: Self.patience, accuracy: .seconds(10)) {
-            [number] in spawner.send(.kill(instance: number.rawValue))
-        }
+        try look(spawner, left: Self.patienceLimit, isInTheWay)
         return true
+    }
+
+    private func look(
+        _ spawner: CurrentSpawner, left: Int, _ isInTheWay: @escaping () -> Bool
+    ) throws(SystemdError) {
+        timer = try LoopActor.timer(after: Self.patience, accuracy: .seconds(10)) {
+            [unowned self] in
+            if isInTheWay() { return interrupt(spawner, isAwaitedAgain: true) }
+            if left > 1, (try? look(spawner, left: left - 1, isInTheWay)) != nil { return }
+            spawner.send(.kill(instance: number.rawValue))
+        }
+    }
+
+    /// Kills the inspection before its time.
+    func interrupt(_ spawner: CurrentSpawner, isAwaitedAgain: Bool) {
+        self.isAwaitedAgain = isAwaitedAgain
+        spawner.send(.kill(instance: number.rawValue))
     }
 
     func exited(_ status: TerminationStatus) { self.status = status }

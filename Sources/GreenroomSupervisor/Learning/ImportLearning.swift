@@ -69,7 +69,9 @@ final class ImportLearning {
                 lists.note(times, of: app, learning.basis)
                 writes.ask(app)
             }
-        case .pressureChanged: lookForRest()
+        case .pressureChanged:
+            if core.lifecycle.pressure != .none { interrupt(isAwaitedAgain: true) }
+            lookForRest()
         case _: break
         }
     }
@@ -100,7 +102,13 @@ final class ImportLearning {
         lists.forget(app)
         queue.remove(app)
         records.forget(app)
+        if running?.candidate.app == app { interrupt(isAwaitedAgain: false) }
         reload.ask()
+    }
+
+    private func interrupt(isAwaitedAgain: Bool) {
+        guard let running, trace == nil else { return }
+        running.interrupt(spawner, isAwaitedAgain: isAwaitedAgain)
     }
 
     /// Writes at once the times that have not been written yet.
@@ -149,7 +157,10 @@ final class ImportLearning {
             let inspection = try ImportInspection(
                 of: candidate, learning, runtime, .inspection(numbers.next()),
                 names: lists.recorded(of: candidate.app, learning.basis))
-            if try inspection.begin(app, orders, spawner) { running = inspection }
+            let begins = try inspection.begin(app, orders, spawner) { [unowned self] in
+                queue.hasOthers(than: app.account.user)
+            }
+            if begins { running = inspection }
         } catch {
             log.say(
                 .error, "inspecting the imports of \(candidate.app): \(error)",
@@ -179,6 +190,11 @@ final class ImportLearning {
 
     private func ended(_ inspection: ImportInspection) {
         spawner.send(.release(instance: inspection.number.rawValue))
+        if let isAwaitedAgain = inspection.isAwaitedAgain {
+            running = nil
+            if isAwaitedAgain { want(inspection.candidate) }
+            return lookForRest()
+        }
         guard let written = inspection.written else { return conclude(inspection, nil) }
         guard inspection.isTraced else {
             return conclude(inspection, LearnedImports(report: written))

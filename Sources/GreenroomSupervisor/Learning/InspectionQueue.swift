@@ -1,7 +1,7 @@
 internal import GreenroomLifecycle
 
 /// Apps whose recorded imports are to be inspected, each at most once. The users take turns: an
-/// inspection may take a minute, and one user's apps must not delay those of another.
+/// inspection may take minutes, and one user's apps must not delay those of another.
 struct InspectionQueue {
     /// An app whose names are to be inspected, in this environment.
     struct Candidate: Hashable, Sendable {
@@ -14,6 +14,9 @@ struct InspectionQueue {
     private var turns: [UInt32] = []
 
     var isEmpty: Bool { waiting.isEmpty }
+
+    /// Whether an app of another user waits.
+    func hasOthers(than user: UInt32) -> Bool { waiting.contains { $0.user != user } }
 
     mutating func append(_ candidate: Candidate, of user: UInt32) {
         remove(candidate.app)

@@ -47,9 +47,11 @@ struct LearnedImports: Hashable, Sendable {
         static let lines = 96 << 10
         /// Ansible reads 190.
         static let variables = 512
-        /// The bytes of an inspection's report. The longest known report, of two gems with 447 files,
-        /// has 550 kB.
-        static let report = 2 << 20
+        /// The bytes of an inspection's report, which is read at once.
+        static let report = 512 << 10
+        /// The bytes of an inspection's trace, which is read bit by bit. The longest known trace, of
+        /// two gems with 447 files, has 550 kB.
+        static let trace = 2 << 20
     }
 
     /// Reads the report of an inspection. Leaves out lines that no inspection can have written.

@@ -38,6 +38,12 @@ import Testing
         #expect(Self.drain(&queue) == ["other", "a"])
     }
 
+    @Test func `knows whether another user waits`() {
+        var queue = InspectionQueue()
+        queue.append(Self.candidate("a"), of: 1000)
+        #expect(!queue.hasOthers(than: 1000) && queue.hasOthers(than: 1001))
+    }
+
     @Test func `has each app once, and none that was removed`() {
         var queue = InspectionQueue()
         for app in ["a", "b", "a", "c"] {
