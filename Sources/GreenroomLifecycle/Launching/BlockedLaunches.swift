@@ -224,9 +224,7 @@ extension Lifecycle {
     private mutating func review(_ app: AppIdentifier, _ reason: ExitReason?) {
         for waiting in blocked.keys.sorted() {
             guard let entry = blocked[waiting] else { continue }
-            self[blocked: waiting].instances = entry.instances.filter {
-                table[$0].map { $0.record.state != .notRunning } ?? false
-            }
+            self[blocked: waiting].instances = entry.instances.filter(mayEnd)
             if entry.apps.contains(app) {
                 switch availability(of: app) {
                 case .starting: break
@@ -236,6 +234,12 @@ extension Lifecycle {
             }
             releaseIfFree(waiting)
         }
+    }
+
+    /// False if the instance has ended, or if not even SIGKILL has ended it.
+    private func mayEnd(_ id: InstanceIdentifier) -> Bool {
+        guard let record = table[id]?.record, record.state != .notRunning else { return false }
+        return record.state != .terminating || record.deadline != nil
     }
 
     private mutating func dependencyEnded(

@@ -60,9 +60,6 @@ extension Lifecycle {
                 origin: .request(request), launch: launch, waiters: [])
         }
         self[id].launch!.waiters.append(waiter)
-        // If the first client leaves and the instance does not start, the next one is launched for
-        // this client.
-        if launch.takesTerminal { self[id].launch!.launch.takesTerminal = true }
         requests[request] = .launch(id)
         // The name is remembered from now on, because the client may repeat it before the launch is
         // decided.

@@ -105,7 +105,7 @@ extension Lifecycle {
                 return
             }
             let supervision = description.supervision.value ?? Supervision()
-            if !pending.hasClaimed, !pending.hasMadePlace {
+            if !pending.hasClaimed, !pending.hasMadePlace, pending.coldReason == nil {
                 guard mayStart(launch.app, supervision) else {
                     return fail(launch.app, .startLimit)
                 }
@@ -147,9 +147,12 @@ extension Lifecycle {
             claim(id, for: pending)
         } else {
             let reason = failure ?? coldReason(for: launch.app, key: launch.environmentKey)
-            // From now on the pool has another environment, which may end what was held with this one.
-            setPoolKey(launch.environmentKey, of: launch.app, isWanted: false)
-            return launchCold(pending, reason ?? .noneReady)
+            // From now on the pool has another environment. That may end an instance that owns a name,
+            // and the launch waits for it.
+            if hasInstanceWantingName(launch.app) {
+                setPoolKey(launch.environmentKey, of: launch.app, isWanted: false)
+            }
+            launchCold(pending, reason ?? .noneReady)
         }
         setPoolKey(launch.environmentKey, of: launch.app, isWanted: false)
     }
@@ -256,6 +259,7 @@ extension Lifecycle {
     mutating func started(_ id: InstanceIdentifier, anew reason: AnewReason? = nil) {
         guard let instance = table[id] else { return effects.append(.kill(id)) }
         guard instance.record.phase == .toldToGo else { return }
+        let isUnheard = instance.prewarm == .toldToGo(hasChannel: false)
         if let app = directory[instance.record.app], app.record.prewarmFailures > 0 {
             updateApp(app.record.app) {
                 $0.prewarmFailures = 0
@@ -265,6 +269,8 @@ extension Lifecycle {
         noteStart(id, anew: reason)
         beganRunning(id)
         learnLibraries(of: id)
+        // Nobody has heard what the program has said since.
+        if isUnheard, self[id].record.phase == .starting { mayBeReady(id) }
     }
 
     /// The launch is decided: its answer comes first, then readiness and the refill.

@@ -81,8 +81,6 @@ extension Lifecycle {
                 isJoining: name != claim.launch.launchIdentifier))
         if !isRepeated { self[id].claim!.joined.append(name) }
         if !launch.inBackground { self[id].claim!.launch.inBackground = false }
-        // If the first client leaves, the instance is launched for this one.
-        if launch.takesTerminal { self[id].claim!.launch.takesTerminal = true }
         requests[request] = .claim(id)
     }
 

@@ -103,12 +103,16 @@ extension Lifecycle {
         }
         let ending = entry.members.filter {
             let record = self[$0].record
-            return record.state == .terminating && record.wantsName && record.exitStatus == nil
-                && record.launchedAt == nil
+            // An instance that was told to go, and whose launch this is now, is ended next.
+            let isEnding = record.state == .terminating && record.deadline != nil
+            return (isEnding || record.phase == .ordered) && record.wantsName
+                && record.exitStatus == nil && record.launchedAt == nil
         }
         guard !ending.isEmpty else { return false }
         var pending = pending
         pending.coldReason = reason
+        // As in `makePlace`.
+        if pending.isTriedAgain { updateApp(pending.launch.app) { [now] in $0.startAt = now } }
         awaitEnd(of: ending.sorted(), pending)
         return true
     }

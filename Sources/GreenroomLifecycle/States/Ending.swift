@@ -60,6 +60,8 @@ extension Lifecycle {
         }
         deadlines.remove(.step(id))
         effects.append(.kill(id))
+        // Launches no longer wait for it.
+        if isOver { availabilityChanged(of: record.app) }
     }
 
     mutating func exited(_ id: InstanceIdentifier, _ status: ExitStatus) {

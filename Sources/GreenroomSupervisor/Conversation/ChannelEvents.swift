@@ -214,12 +214,14 @@ final class ChannelEvents {
         let identifier = instance.identifier
         instance.closeChannel()
         ends.examineLost(identifier)
-        guard core.lifecycle.instance(identifier)?.state.isPrewarm == true else {
+        let state = core.lifecycle.instance(identifier)?.state
+        guard state?.isPrewarm == true else {
             core.handle(.channelLost(identifier))
             return false
         }
-        // The end is reported next, and says more than the loss of the channel.
-        if instance.isEnding { return false }
+        // The end is reported next, and says more about a prewarm than the loss of the channel. A
+        // paused instance must not be launched meanwhile.
+        if state == .prewarming, instance.isEnding { return false }
         // The kernel kills what a spawner traces when the spawner ends.
         if spawner.isEnding {
             core.handle(.reconciled(identifier, found: .noChannel(hasEnded: false)))

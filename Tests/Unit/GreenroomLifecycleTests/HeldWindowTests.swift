@@ -74,6 +74,32 @@ import Testing
         #expect(cold.coldReason == (isStale ? .stale : .environmentMismatch))
     }
 
+    private func isCold(_ effect: Effect) -> Bool {
+        if case .spawn(_, Stage.app, .launch) = effect { true } else { false }
+    }
+
+    @Test func `that has a name and shows no window has ended before its launch goes on`() {
+        var stage = named()
+        stage.launch()
+        let effects = stage.wait(.seconds(2))
+        #expect(effects.contains(.kill(first)) && !effects.contains(where: isCold))
+        stage.send(.exited(first, .signaled(9, coreDumped: false)))
+        #expect(stage.send(.emptied(first)).contains(where: isCold))
+    }
+
+    /// It waits in the kernel, for example.
+    @Test func `that has a name and that not even SIGKILL ends is not waited for long`() {
+        var stage = named()
+        stage.send(.becameStale(first))
+        stage.launch()
+        #expect(!stage.effects.contains(where: isCold))
+        var isServed = false
+        for _ in 1...200 where !isServed {
+            isServed = stage.wait(.seconds(1)).contains(where: isCold)
+        }
+        #expect(isServed && stage.core.instance(first)?.state == .terminating)
+    }
+
     @Test func `is launched by a call of its name, as if a client had launched it`() throws {
         var stage = named()
         stage.send(.called(first, isLaunch: true))

@@ -312,6 +312,15 @@ import Testing
         #expect(stage.outcomes.count == 1 && stage.core.liveCount == 2)
     }
 
+    @Test func `in another environment takes the place of its app's own paused instance`() {
+        var (stage, paused) = Self.crowded()
+        stage.launch(AppIdentifier("a.pool"), key: EnvironmentKey(7))
+        #expect(stage.refusals.isEmpty && stage.has(.kill(paused)))
+        stage.die(paused, .signaled(9, coreDumped: false))
+        #expect(
+            stage.core.instances(of: AppIdentifier("a.pool")).contains { $0.state == .launching })
+    }
+
     @Test func `of the daemon itself that takes a place is kept across a restart`() {
         var (stage, paused) = Self.crowded()
         let kept = AppDescription.plain { $0.supervision = .some(Supervision(restart: .always)) }

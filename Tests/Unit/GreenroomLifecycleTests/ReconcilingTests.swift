@@ -105,6 +105,18 @@ import Testing
         #expect(ranOnce(stage))
     }
 
+    @Test func `was told to go and starts without a channel counts as ready`() {
+        var stage = Stage(.prewarmed { $0.readyCondition = .notify })
+        stage.send(.restored)
+        stage.send(.spawned(id))
+        stage.send(.paused(id, byteCount: 1 << 20))
+        stage.launch()
+        stage.send(.reconciled(id, found: .noChannel(hasEnded: false)))
+        stage.send(.reconciled(id, found: .unheard))
+        stage.send(.started(id))
+        #expect(stage.core.instance(id)?.state == .active)
+    }
+
     @Test func `was paused and has lost its channel counts as a failed prewarm`() {
         var stage = paused()
         stage.send(.reconciled(id, found: .noChannel(hasEnded: false)))

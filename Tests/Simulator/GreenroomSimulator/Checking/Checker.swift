@@ -20,6 +20,9 @@ struct Checker: Sendable {
     var launchedBy: [RequestIdentifier: LaunchRequest] = [:]
     /// The instance that serves each launch name, by the core's answer.
     var served: [LaunchIdentifier: InstanceIdentifier] = [:]
+    /// The reasons to be cold that were true when the launch was asked for. A launch that waits for a
+    /// name keeps its reason meanwhile.
+    var reasonsWhenAsked: [LaunchIdentifier: Set<ColdReason>] = [:]
     var installed: [AppIdentifier: AppDescription] = [:]
     /// The apps that are not installed because their manifest has an error or is masked.
     var faulty: Set<AppIdentifier> = []

@@ -233,13 +233,24 @@ extension Checker {
 
     /// If a launch was cold because of a failure or a reclaim, there must have been one.
     private func checkColdReason(_ record: InstanceRecord, _ now: Instant) throws(Violation) {
-        let app = record.app
-        if record.coldReason == .reclaimed {
-            try require(poolReclaimed.contains(app), "\(app) had no reclaim to be cold for")
-        } else if record.coldReason == .backOff {
-            let isLooping = savedApps[app]?.crashLoopUntil.map { $0 > now } ?? false
-            let hasFailed = savedApps[app].map { $0.prewarmFailures > 0 } ?? false
-            try require(hasFailed || isLooping, "\(app) had no failure to be cold for")
+        guard let reason = record.coldReason else { return }
+        let wasTrue = record.launchIdentifier.flatMap { reasonsWhenAsked[$0] }?.contains(reason)
+        try require(
+            isTrue(reason, of: record.app) || wasTrue == true
+                || reason == .backOff && crashLoops(record.app, now),
+            "\(record.app) had no \(reason) to be cold for")
+    }
+
+    private func crashLoops(_ app: AppIdentifier, _ now: Instant) -> Bool {
+        savedApps[app]?.crashLoopUntil.map { $0 > now } ?? false
+    }
+
+    /// Whether the app has that reason, if it is one that can be known.
+    func isTrue(_ reason: ColdReason, of app: AppIdentifier) -> Bool {
+        switch reason {
+        case .reclaimed: poolReclaimed.contains(app)
+        case .backOff: savedApps[app].map { $0.prewarmFailures > 0 } ?? false
+        case _: true
         }
     }
 

@@ -92,6 +92,8 @@ extension Checker {
         case .launch(let launch), .trigger(let launch, _):
             launchedBy[identifier] = launch
             churn[launch.app] = nil
+            reasonsWhenAsked[launch.launchIdentifier] = Set(
+                [.reclaimed, .backOff].filter { isTrue($0, of: launch.app) })
         case .prewarm(let app, _), .prepare(let app):
             churn[app] = nil
             wished.insert(app)

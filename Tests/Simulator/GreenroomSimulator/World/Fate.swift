@@ -117,7 +117,7 @@ struct Fate: Sendable {
             calls.append((names.milliseconds(2...5000), names.percent(30)))
         }
         watchEnd = names.percent(10) ? names.milliseconds(2...5000) : nil
-        anew = deep.percent(40) ? AnewReason.allCases[deep.below(AnewReason.allCases.count)] : nil
+        anew = deep.percent(80) ? AnewReason.allCases[deep.below(AnewReason.allCases.count)] : nil
         switch deep.below(40) {
         case 0: deepPause = .never
         case 1: deepPause = .exits(pauseDelay)
