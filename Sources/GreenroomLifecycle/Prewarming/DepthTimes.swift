@@ -117,13 +117,15 @@ public struct DepthTimes: Hashable, Sendable {
         Self.average(works.compactMap(\.saved))
     }
 
-    /// The time that a launch from the pool saves, as deep as it was measured, averaged over the
-    /// works; nil if none was measured both cold and from the pool.
-    var savedFromCold: Duration? {
+    /// The time that a launch from the pool saves, averaged over the works; nil if none was measured
+    /// both cold and from the pool.
+    ///
+    /// - Parameter isDeep: whether the app's instances are deep now.
+    func savedFromCold(isDeep: Bool) -> Duration? {
         Self.average(
             works.compactMap { work in
                 guard let cold = colds.first(where: { $0.name == work.name }),
-                    let pooled = work.deep ?? work.shallow
+                    let pooled = isDeep ? work.deep ?? work.shallow : work.shallow
                 else { return nil }
                 return cold.time - pooled
             })
@@ -164,7 +166,16 @@ extension Lifecycle {
     /// one was measured cold and one from the pool, the time that preparing its latest instance took,
     /// because a cold launch does the same. Nil if neither is known.
     public func savedTime(of app: AppIdentifier) -> Duration? {
-        depthTimes(of: app)?.savedFromCold.map { max(.zero, $0) } ?? prewarmTime(of: app)
+        guard let entry = directory[app], let description = entry.description?.value else {
+            return nil
+        }
+        let depth = depth(of: app, entry.record.poolKey ?? description.environmentKey)
+        let saved =
+            depth == .window
+            ? nil
+            : depthTimes(of: app)?.savedFromCold(
+                isDeep: depth == .libraries || description.importsLearned)
+        return saved.map { max(.zero, $0) } ?? prewarmTime(of: app)
     }
 
     /// A former supervisor measured these times.
