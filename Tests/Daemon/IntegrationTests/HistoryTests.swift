@@ -207,7 +207,7 @@ import Varlink
         #expect(Self.helpers(daemon).isEmpty)
         // A launch changes the rank.
         _ = try client.run(Self.app)
-        #expect(try client.explain(Self.app).rank != rank)
+        try daemon.await("another rank") { try $0.explain(Self.app).rank != rank ? true : nil }
     }
 
     @Test func `a plan does not show a user what others keep paused`() throws {

@@ -62,8 +62,8 @@ private struct Machine {
                     try Ground(),
                     [
                         "a.a": "[Timer]\nOnActiveSec=100ms\nAccuracySec=1ms\n",
-                        "a.b": "[Timer]\nOnActiveSec=200ms\nAccuracySec=1ms\n",
-                        "a.c": "[Timer]\nOnActiveSec=300ms\nAccuracySec=1ms\n",
+                        "a.b": "[Timer]\nOnActiveSec=3s\nAccuracySec=1ms\n",
+                        "a.c": "[Timer]\nOnActiveSec=3100ms\nAccuracySec=1ms\n",
                     ])
                 var timers: AppTimers? = machine.timers()
                 let steps = Steps()
