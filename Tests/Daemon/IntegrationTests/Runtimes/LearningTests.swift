@@ -227,41 +227,6 @@ import Testing
         #expect(try bench.launch().text == "False\n")
     }
 
-    /// An inspection that hangs has ten minutes, and no other runs meanwhile.
-    @Test func `an inspection that hangs ends when what it learns is forgotten`() throws {
-        let bench = try Self.bench([
-            "go": "",
-            "program.py": """
-            import os, sys
-            early = "g_heavy" in sys.modules
-            import g_heavy, g_slow
-            print(early)
-            if os.path.exists("FOLDER/go"): os.unlink("FOLDER/go")
-
-            """,
-            "lib/site-packages/g_slow.py": """
-            import os, time
-            while not os.path.exists("FOLDER/go"): time.sleep(0.01)
-
-            """,
-        ])
-        try bench.launch()
-        let spawner = try bench.daemon.spawnerPid
-        try Processes.wait("no inspection runs") {
-            Processes.descendants(of: spawner).contains { pid in
-                KernelObjects.openFiles(of: pid).contains { $0.contains("greenroom-report") }
-            }
-        }
-        guard case .done = try bench.daemon.client().call(.forgetImports(app: Self.app)) else {
-            throw TestError("another reply")
-        }
-        _ = try bench.folder.write("", to: "go")
-        #expect(try bench.launch().text == "False\n")
-        _ = try bench.folder.write("", to: "go")
-        try bench.awaitList()
-        #expect(try bench.launch().text == "True\n")
-    }
-
     @Test func `a learned list can be forgotten`() throws {
         let bench = try Self.bench()
         try bench.launch()
