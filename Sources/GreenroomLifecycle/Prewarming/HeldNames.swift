@@ -111,7 +111,7 @@ extension Lifecycle {
         guard !ending.isEmpty else { return false }
         var pending = pending
         pending.coldReason = reason
-        // As in `makePlace`.
+        // A restart of the supervisor forgets what is blocked.
         if pending.isTriedAgain { updateApp(pending.launch.app) { [now] in $0.startAt = now } }
         awaitEnd(of: ending.sorted(), pending)
         return true

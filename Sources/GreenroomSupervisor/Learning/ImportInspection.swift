@@ -56,7 +56,7 @@ final class ImportInspection {
 
     /// Sends the order; false if there is no spawner.
     ///
-    /// - Parameter isInTheWay: whether somebody waits for the turn of another user.
+    /// - Parameter isInTheWay: whether another user waits for a turn.
     func begin(
         _ app: InstalledApp, _ orders: SpawnOrders, _ spawner: CurrentSpawner,
         _ isInTheWay: @escaping () -> Bool
@@ -64,17 +64,22 @@ final class ImportInspection {
         let order = try orders.inspection(
             number, app, candidate.environmentKey, list: list, report: report.descriptor)
         guard order.isWithinLimits, spawner.send(order) else { return false }
-        try look(spawner, left: Self.patienceLimit, isInTheWay)
+        try limitTime(spawner, minutes: Self.patienceLimit, isInTheWay)
         return true
     }
 
-    private func look(
-        _ spawner: CurrentSpawner, left: Int, _ isInTheWay: @escaping () -> Bool
+    /// Kills the inspection after so many minutes, or after fewer if it is in the way.
+    private func limitTime(
+        _ spawner: CurrentSpawner, minutes: Int, _ isInTheWay: @escaping () -> Bool
     ) throws(SystemdError) {
         timer = try LoopActor.timer(after: Self.patience, accuracy: .seconds(10)) {
             [unowned self] in
             if isInTheWay() { return interrupt(spawner, isAwaitedAgain: true) }
-            if left > 1, (try? look(spawner, left: left - 1, isInTheWay)) != nil { return }
+            if minutes > 1,
+                (try? limitTime(spawner, minutes: minutes - 1, isInTheWay)) != nil
+            {
+                return
+            }
             spawner.send(.kill(instance: number.rawValue))
         }
     }
