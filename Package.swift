@@ -60,7 +60,8 @@ let package = Package(
         .target(
             name: "GreenroomBus",
             dependencies: [
-                "GreenroomControl", "GreenroomLinux", "GreenroomSession", "Systemd", "Varlink",
+                "AppFolders", "GreenroomControl", "GreenroomLinux", "GreenroomSession", "Systemd",
+                "Varlink",
             ]),
         // The only one that speaks to displays.
         .target(
@@ -203,9 +204,14 @@ let package = Package(
             name: "GreenroomLinuxTests",
             dependencies: ["GreenroomLinux", "CGreenroomLinux", "TestSupport", "CTestSupport"]),
         .testTarget(
-            name: "GreenroomBusTests", dependencies: ["GreenroomBus", "GreenroomSession"]),
+            name: "GreenroomBusTests",
+            dependencies: [
+                "GreenroomBus", "GreenroomControl", "GreenroomSession", "Varlink",
+                "VarlinkTestSupport",
+            ]),
         .testTarget(
-            name: "GreenroomSessionTests", dependencies: ["GreenroomSession", "TestSupport"]),
+            name: "GreenroomSessionTests",
+            dependencies: ["GreenroomSession", "GreenroomLinux", "TestSupport"]),
         .testTarget(
             name: "PrewarmShimTests",
             dependencies: ["GreenroomAppChannel", "TestSupport", "CTestSupport"]),
@@ -217,8 +223,9 @@ let package = Package(
         .testTarget(
             name: "GreenroomCommandsTests",
             dependencies: [
-                "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
-                "GreenroomReplay", "TestSupport", "Varlink", "VarlinkTestSupport", "greenroomctl",
+                "AppFolders", "GreenroomCommands", "GreenroomControl", "GreenroomLinux",
+                "GreenroomManifest", "GreenroomReplay", "TestSupport", "Varlink",
+                "VarlinkTestSupport", "greenroomctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], exclude: ["Snapshots"]),
         .testTarget(
@@ -236,9 +243,9 @@ let package = Package(
         .testTarget(
             name: "ApplicationTests",
             dependencies: [
-                "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
-                "application-probe", "application-kit-probe", "greenroom-bus",
-                "greenroom-foreground", "systemd-probe",
+                "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport", "Varlink",
+                "VarlinkTestSupport", "application-probe", "application-kit-probe",
+                "greenroom-bus", "greenroom-foreground", "systemd-probe",
             ] + daemon + samples, path: "Tests/Daemon/ApplicationTests"),
         .testTarget(
             name: "ManualTests",
