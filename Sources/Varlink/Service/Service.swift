@@ -4,17 +4,19 @@ public struct Service: Sendable {
     public let product: String
     public let version: String
     public let url: String
-    /// The interfaces, sorted by name, including `org.varlink.service`.
-    public let interfaces: [Interface]
+    /// The texts of the interfaces by name, including `org.varlink.service`. They are not parsed,
+    /// because a daemon's first caller would wait for that.
+    public let descriptions: [String: String]
 
     public init(
-        vendor: String, product: String, version: String, url: String, interfaces: [Interface]
+        vendor: String, product: String, version: String, url: String,
+        descriptions: [String: String]
     ) {
         self.vendor = vendor
         self.product = product
         self.version = version
         self.url = url
-        self.interfaces = (interfaces + [.service]).sorted { $0.name < $1.name }
+        self.descriptions = descriptions.merging([Self.interfaceName: Self.interfaceText]) { $1 }
     }
 
     /// Answers a call to `org.varlink.service`, or to an interface that this service does not have.
@@ -31,17 +33,13 @@ public struct Service: Sendable {
                 guard case .string(let name)? = call.parameters["interface"] else {
                     throw .invalidParameter("interface")
                 }
-                guard let interface = interfaces.first(where: { $0.name == name }) else {
-                    throw .interfaceNotFound(name)
-                }
-                connection.reply(["description": .string(interface.text)] as JSONObject)
-            case let method where call.interfaceName == Interface.service.name:
+                guard let text = descriptions[name] else { throw .interfaceNotFound(name) }
+                connection.reply(["description": .string(text)] as JSONObject)
+            case let method where call.interfaceName == Self.interfaceName:
                 throw .methodNotFound(method)
             case _:
-                let name = call.interfaceName
-                guard interfaces.contains(where: { $0.name == name }) else {
-                    throw .interfaceNotFound(String(name))
-                }
+                let name = String(call.interfaceName)
+                guard descriptions[name] != nil else { throw .interfaceNotFound(name) }
                 return false
             }
         } catch {
@@ -60,7 +58,7 @@ public struct Service: Sendable {
         [
             "vendor": .string(vendor), "product": .string(product), "version": .string(version),
             "url": .string(url),
-            "interfaces": .array(interfaces.map { .string($0.name) }),
+            "interfaces": .array(descriptions.keys.sorted().map { .string($0) }),
         ]
     }
 }

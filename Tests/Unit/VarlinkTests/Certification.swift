@@ -24,10 +24,10 @@ final class Certification: Sendable {
     private let progress = Mutex(Progress())
 
     init(description: String) throws {
+        let interface = try Interface(parsing: description, dialect: .whole)
         service = Service(
             vendor: "Greenroom", product: "certification", version: "1",
-            url: "https://example.org/",
-            interfaces: [try Interface(parsing: description, dialect: .whole)])
+            url: "https://example.org/", descriptions: [interface.name: interface.text])
     }
 
     /// How many clients came to the end without a mistake.

@@ -14,7 +14,7 @@ import VarlinkTestSupport
             """)
     private static let service = Service(
         vendor: "V", product: "P", version: "1", url: "https://example.org/",
-        interfaces: [interface])
+        descriptions: [interface.name: interface.text])
 
     private func answer(_ text: String) -> String {
         var connection = ServerConnection()
