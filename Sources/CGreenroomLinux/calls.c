@@ -286,8 +286,8 @@ bool gr_matches(const char *pattern, int limit) {
     return matches;
 }
 
-// Segments that cannot be written contain no data of ours, because relocations are in writable
-// ones (RELRO).
+// Drops only segments that cannot be written. The kernel reads them from the file again, and nothing
+// is lost: relocations change only writable segments (RELRO).
 static int drop_segments(struct dl_phdr_info *object, size_t size, void *data) {
     (void)size, (void)data;
     // The vDSO is not a file.

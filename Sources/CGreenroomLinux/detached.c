@@ -1,9 +1,9 @@
-/* A process that makes system calls for us that may wait for a stranger. Files in /proc about a
- * process are read from that process's memory, or under a lock that the process holds. A page of
- * that memory, or a path, may belong to a file system whose server does not answer (fuse(4)). A
- * pipe is locked while the kernel reads the bytes to be written from such memory. The worker then
- * waits, and may not even be killable. The rules for such processes in disposal.c apply here,
- * too. */
+/* The worker: a process that makes, in our place, the system calls that may wait for a stranger.
+ * Files in /proc about a process are read from that process's memory, or under a lock that the
+ * process holds. A page of that memory, or a path, may belong to a file system whose server does
+ * not answer (fuse(4)). A pipe is locked while the kernel reads the bytes to be written from such
+ * memory. The worker then waits, and may not even be killable. The rules in disposal.c for such
+ * processes apply here, too. */
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
 #include "worker.h"

@@ -17,9 +17,11 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -32,6 +34,8 @@
 /* A lingering socket stops waiting at the next signal; a file that is being flushed keeps
  * waiting. */
 enum { LINGER_MICROSECONDS = 1000 };
+/* The numbers that a descriptor table has room for before it is shared. */
+enum { ROOM = 4096 };
 
 struct gr_disposal_worker {
     struct worker process;
@@ -61,8 +65,8 @@ BARE void gr_disposal_mark(int number, enum gr_disposal_kind kind) { set_kind(nu
 
 /* First closes the descriptors whose closing lets others see our end. Those that strangers sent are
  * left to our own exit: an exiting process does not linger, and if it waits for a file, nobody
- * waits for it. So are our own slow ones: an inotify(7) instance takes 13 ms, and as one call closes
- * the last number first, the spawner and the next supervisor would wait for that. */
+ * waits for it. Our own slow ones (an inotify(7) instance, a pressure trigger) are left, too: one
+ * call closes the lowest number last, so the spawner and the next supervisor would wait for them. */
 BARE static void close_all(void) {
     for (size_t first = 0; first < kind_count; first++) {
         if (kind_of(first) != GR_DISPOSAL_OWN) continue;
@@ -131,6 +135,16 @@ BARE static int work(void *argument) {
 
 /* ---- Our own process ---- */
 
+/* Once the table is shared, the kernel lets it grow only after a grace period of RCU (8 to 17 ms),
+ * during which the loop would stand still. So it gets room for the descriptors of a thousand
+ * instances before that: 8 bytes for each. A table never shrinks. */
+static void make_room(size_t limit) {
+    int number = eventfd(0, EFD_CLOEXEC);
+    int last = fcntl(number, F_DUPFD_CLOEXEC, (int)(limit < ROOM ? limit : ROOM) - 1);
+    if (last >= 0) (void)close(last);
+    if (number >= 0) (void)close(number);
+}
+
 int gr_disposal_begin(void) {
     if (kinds) return 0;
     struct rlimit limit;
@@ -142,6 +156,7 @@ int gr_disposal_begin(void) {
     if (bytes == MAP_FAILED) return -1;
     kind_count = count;
     kinds = bytes;
+    make_room(count);
     keeper.parent = getpid();
     keeper.pid = (pid_t)worker_start(keep, NULL, keeper.stack + WORKER_STACK);
     return keeper.pid < 0 ? -1 : 0;

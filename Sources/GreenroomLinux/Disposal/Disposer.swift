@@ -20,7 +20,7 @@ public final class Disposer: Sendable {
         public static let waitingPerUser = 64
         /// At most this many users whose descriptors hang at the same time, with a process each.
         /// All further users share another process.
-        public static let hangingUsers = 32
+        static let hangingUsers = 32
         /// At most this many descriptors of a user may be waiting to be closed, wherever they wait:
         /// enough for several turns.
         static let underWayPerUser = 512
@@ -113,6 +113,7 @@ public final class Disposer: Sendable {
             }
         case .connection: gr_disposal_mark(number, GR_DISPOSAL_CONNECTION)
         case .queue: gr_disposal_mark(number, GR_DISPOSAL_QUEUE_OF_STRANGERS)
+        case .slow: gr_disposal_mark(number, GR_DISPOSAL_SLOW)
         }
     }
 
@@ -121,8 +122,8 @@ public final class Disposer: Sendable {
         if share == .connection, gr_close_connection(number) { return }
         let tell = state.withLock { state in
             if share == .sent { Self.left(&state, user) }
-            state.fresh.append(
-                Item(number: number, user: user, isHarmless: share != .sent))
+            let isHarmless = share != .sent && share != .slow
+            state.fresh.append(Item(number: number, user: user, isHarmless: isHarmless))
             return state.fresh.count == 1 ? state.onFirst : nil
         }
         tell?()

@@ -8,7 +8,7 @@ public final class Stranger: Sendable {
         self.disposer = disposer
     }
 
-    /// Why closing a descriptor may depend on the stranger.
+    /// Why nobody here may wait until the descriptor is closed.
     public enum Share: Sendable {
         /// The stranger sent the descriptor, so close(2) may wait for the server of its file.
         case sent
@@ -17,6 +17,8 @@ public final class Stranger: Sendable {
         case connection
         /// A socket that strangers can send to, and that others hold as well.
         case queue
+        /// Ours, but the kernel takes milliseconds to close it.
+        case slow
     }
 
     /// Whether too many descriptors of this user cannot be closed. Until they are closed, take no

@@ -22,41 +22,48 @@ public struct PressureTrigger: Sendable {
     ///   - path: `/proc/pressure/memory`, or `memory.pressure` of a cgroup.
     ///   - threshold: the stall time in each second. Without CAP_SYS_RESOURCE the kernel accepts
     ///     only windows of a multiple of two seconds; then window and threshold are doubled.
+    ///   - stranger: whose disposer closes the trigger. The kernel takes a grace period of RCU for
+    ///     that: 10 to 31 ms.
     /// - Throws: `ENOENT` without PSI, `EOPNOTSUPP` if it was disabled at boot.
-    public init(_ stall: Stall, of path: String, threshold: Duration) throws(SystemError) {
-        try self.init(stall, threshold) { () throws(SystemError) in
+    public init(
+        _ stall: Stall, of path: String, threshold: Duration, closedBy stranger: Stranger
+    ) throws(SystemError) {
+        try self.init(stall, threshold, stranger) { () throws(SystemError) in
             try FileDescriptor.open(path, O_RDWR | O_NONBLOCK)
         }
     }
 
     /// - Parameter file: a file of the cgroup, such as `memory.pressure`.
     public init(
-        _ stall: Stall, of file: String, in cgroup: Cgroup, threshold: Duration
+        _ stall: Stall, of file: String, in cgroup: Cgroup, threshold: Duration,
+        closedBy stranger: Stranger
     ) throws(SystemError) {
-        try self.init(stall, threshold) { () throws(SystemError) in
+        try self.init(stall, threshold, stranger) { () throws(SystemError) in
             try cgroup.directory.open(file, O_RDWR | O_NONBLOCK)
         }
     }
 
     private init(
-        _ stall: Stall, _ threshold: Duration, _ open: () throws(SystemError) -> FileDescriptor
+        _ stall: Stall, _ threshold: Duration, _ stranger: Stranger,
+        _ open: () throws(SystemError) -> FileDescriptor
     ) throws(SystemError) {
         do {
-            try self.init(stall, try open(), threshold, window: .seconds(1))
+            try self.init(stall, try open(), threshold, window: .seconds(1), stranger)
         } catch {
             guard error.code == EINVAL || error.code == EPERM else { throw error }
-            try self.init(stall, try open(), threshold * 2, window: .seconds(2))
+            try self.init(stall, try open(), threshold * 2, window: .seconds(2), stranger)
         }
     }
 
     private init(
-        _ stall: Stall, _ file: FileDescriptor, _ threshold: Duration, window: Duration
+        _ stall: Stall, _ file: FileDescriptor, _ threshold: Duration, window: Duration,
+        _ stranger: Stranger
     ) throws(SystemError) {
-        descriptor = file
+        descriptor = file.given(to: stranger, .slow)
         self.stall = stall
         self.window = window
         self.threshold = min(max(threshold, .milliseconds(1)), window)
-        totalBefore = try Self.total(of: stall, file)
+        totalBefore = try Self.total(of: stall, descriptor)
         let (stalled, inAll) = (self.threshold.wholeMicroseconds, window.wholeMicroseconds)
         try descriptor.writeText("\(stall.rawValue) \(stalled) \(inAll)\0")
     }

@@ -17,9 +17,11 @@ struct MemoryRooms {
     init(_ shared: SharedRooms, _ prepared: borrowing Prepared) {
         let (core, instances, log) = (shared.core, shared.instances, shared.log)
         let configuration = prepared.configuration
+        let disposer = prepared.disposal.disposer
         let machine = MachineCondition(root: prepared.options.machineRoot)
         measurer = MemoryMeasurer(core: core, instances: instances)
-        pressure = PressureWatcher(core: core, machine: machine, measurer: measurer, log: log)
+        pressure = PressureWatcher(
+            core: core, machine: machine, measurer: measurer, log: log, disposer: disposer)
         conditions = ConditionInspector(machine: machine, configuration)
         inspections = Inspections(
             core: core, instances: instances, conditions: conditions, measurer: measurer,
@@ -29,7 +31,7 @@ struct MemoryRooms {
             core: core, instances: instances, measurer: measurer, calls: shared.calls, log: log,
             machine: machine, configuration)
         instancePressure = InstancePressure(
-            core: core, instances: instances, log: log, configuration)
+            core: core, instances: instances, log: log, disposer: disposer, configuration)
         priorities = PriorityWriter(
             instances: instances, catalog: shared.catalog, ends: ends, pressure: instancePressure,
             configuration)

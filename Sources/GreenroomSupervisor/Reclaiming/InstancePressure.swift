@@ -11,6 +11,7 @@ final class InstancePressure {
     private let core: Core
     private let instances: InstanceTable
     private let log: Log
+    private let disposer: Disposer
     private var warningStall: Duration
     private var criticalStall: Duration
     /// How many instances are watched.
@@ -49,10 +50,14 @@ final class InstancePressure {
         isolated deinit { counter?.count -= 1 }
     }
 
-    init(core: Core, instances: InstanceTable, log: Log, _ configuration: DaemonConfiguration) {
+    init(
+        core: Core, instances: InstanceTable, log: Log, disposer: Disposer,
+        _ configuration: DaemonConfiguration
+    ) {
         self.core = core
         self.instances = instances
         self.log = log
+        self.disposer = disposer
         warningStall = configuration.pressureWarningStall
         criticalStall = configuration.pressureCriticalStall
     }
@@ -65,7 +70,10 @@ final class InstancePressure {
 
     /// The instance runs from now on, in a cgroup with limits or without.
     func watch(_ identifier: InstanceIdentifier, in cgroup: Cgroup) {
-        guard count < Self.limit, let watches = instances.part(Watches.self, of: identifier),
+        // Whoever freezes and thaws an app again and again makes triggers faster than they can be
+        // closed.
+        guard count < Self.limit, !disposer.stranger(.max).isOverdrawn,
+            let watches = instances.part(Watches.self, of: identifier),
             watches.isEmpty, Self.hasLimit(cgroup)
         else { return }
         do {
@@ -88,7 +96,9 @@ final class InstancePressure {
         _ identifier: InstanceIdentifier, _ cgroup: Cgroup, _ stall: PressureTrigger.Stall,
         _ threshold: Duration, _ level: MemoryPressure
     ) throws -> Watch {
-        let trigger = try PressureTrigger(stall, of: Self.file, in: cgroup, threshold: threshold)
+        let trigger = try PressureTrigger(
+            stall, of: Self.file, in: cgroup, threshold: threshold,
+            closedBy: disposer.stranger(.max))
         let source = try LoopActor.io(trigger.descriptor.rawValue, .priority) {
             [unowned self] events in
             // The cgroup is removed.

@@ -15,6 +15,7 @@ final class PressureWatcher {
     private let machine: MachineCondition
     private let measurer: MemoryMeasurer
     private let log: Log
+    private let disposer: Disposer
     private var triggers: [PressureTrigger] = []
     private var sources: [EventSource] = []
     private var timer: EventSource?
@@ -32,11 +33,15 @@ final class PressureWatcher {
     private static let criticalPercent: UInt64 = 5
     private static let pollInterval: Duration = .seconds(10)
 
-    init(core: Core, machine: MachineCondition, measurer: MemoryMeasurer, log: Log) {
+    init(
+        core: Core, machine: MachineCondition, measurer: MemoryMeasurer, log: Log,
+        disposer: Disposer
+    ) {
         self.core = core
         self.machine = machine
         self.measurer = measurer
         self.log = log
+        self.disposer = disposer
     }
 
     /// Watches memory pressure at the thresholds of greenroom.conf. Says so once if the kernel does
@@ -76,7 +81,8 @@ final class PressureWatcher {
         _ stall: PressureTrigger.Stall, _ threshold: Duration, _ level: MemoryPressure
     ) throws {
         let trigger = try PressureTrigger(
-            stall, of: machine.root + "/proc/pressure/memory", threshold: threshold)
+            stall, of: machine.root + "/proc/pressure/memory", threshold: threshold,
+            closedBy: disposer.stranger(.max))
         triggers.append(trigger)
         let index = sources.count
         sources.append(

@@ -24,6 +24,72 @@ import Testing
         #expect(try daemon.client().wait(launched.instance).status == 3)
     }
 
+    /// Closing a pressure trigger takes a grace period of RCU, and an inotify queue 13 ms. The next
+    /// supervisor waits for the sockets.
+    @Test func `what takes long to close is left to the kernel when the supervisor is killed`()
+        throws
+    {
+        let strace = "/usr/bin/strace"
+        let pressure = "/proc/pressure/memory"
+        try requireOrSkip(access(strace, X_OK) == 0, "no strace")
+        try requireOrSkip(getuid() == 0, "only root may trace any process")
+        try requireOrSkip(access(pressure, R_OK | W_OK) == 0, "no pressure stall information")
+        var options = TestDaemon.Options()
+        options.ownMachine = true
+        let daemon = try TestDaemon([], options)
+        let pid = try daemon.pid
+        // It serves once all is set up.
+        _ = try daemon.client().instances()
+        // Without CAP_SYS_RESOURCE, the kernel refuses the first two triggers, which a worker closes.
+        try Processes.wait("there are more triggers than two") {
+            Self.descriptors(of: pid) { $0 == pressure }.count == 2
+        }
+        let slow = Self.descriptors(of: pid) {
+            [pressure, "anon_inode:inotify"].contains($0)
+        }
+        #expect(slow.count > 2)
+        let keeper = try #require(
+            Processes.descendants(of: pid).first {
+                (try? readFile("/proc/\($0)/comm")) == Array("greenroom-keep\n".utf8)
+            })
+        let path = daemon.directory.path + "/closed"
+        let tracer = try ChildProcess(
+            ChildRequest(
+                strace,
+                arguments: [
+                    "strace", "-qq", "-e", "trace=close,close_range", "-o", path, "-p", "\(keeper)",
+                ]))
+        try Processes.wait("the keeper is not traced") {
+            String(decoding: try readFile("/proc/\(keeper)/status"), as: UTF8.self)
+                .contains("TracerPid:\t\(tracer.pid)\n")
+        }
+        try daemon.kill()
+        try tracer.waitForExit()
+        let closed = String(decoding: try readFile(path), as: UTF8.self)
+            .split(separator: "\n").compactMap(Self.range)
+        #expect(closed.contains { $0.contains(0) })
+        #expect(slow.filter { number in closed.contains { $0.contains(number) } } == [])
+    }
+
+    private static func descriptors(of pid: Int32, _ isWanted: (String) -> Bool) -> [Int] {
+        (0..<1024).filter { number in
+            var target = [CChar](repeating: 0, count: 4096)
+            let count = max(0, readlink("/proc/\(pid)/fd/\(number)", &target, target.count))
+            let bytes = target.prefix(count).map { UInt8(bitPattern: $0) }
+            return isWanted(String(decoding: bytes, as: UTF8.self))
+        }
+    }
+
+    /// `close(3) = 0` or `close_range(3, 7, 0) = 0`.
+    private static func range(_ line: Substring) -> ClosedRange<Int>? {
+        let words = line.split { !$0.isNumber && !$0.isLetter && $0 != "_" }
+        guard words.count > 1, let first = Int(words[1]) else { return nil }
+        if words[0] == "close" { return first...first }
+        guard words[0] == "close_range", words.count > 2, let last = Int(words[2]), last >= first
+        else { return nil }
+        return first...last
+    }
+
     @Test func `an instance that pauses during a restart is found by the next supervisor`() throws {
         let daemon = try daemon(prewarm: 1)
         // The supervisor is killed as early as a client can: the first prewarm has only been
@@ -114,7 +180,7 @@ import Testing
     }
 
     @Test func `a terminate grace continues, and an app that ignores SIGTERM is killed`() throws {
-        let daemon = try daemon(["TerminateGraceSec=2"])
+        let daemon = try daemon(["TerminateGraceSec=5"])
         let pipe = try Pipe()
         let launched = try daemon.client().launch(
             app, ["ignore-term", "print", "deaf", "wait-forever"], output: pipe.writeEnd)
@@ -131,11 +197,11 @@ import Testing
         #expect(record.signal == SIGKILL)
         // The grace counts from the order, not from the restart: the time is less than twice the
         // grace in any case.
-        #expect(record.timestampUSec - since >= 1_990_000)
+        #expect(record.timestampUSec - since >= 4_990_000)
     }
 
     @Test func `a background grace continues, and then the app is suspended`() throws {
-        let daemon = try daemon(["SuspendInBackground=yes", "BackgroundGraceSec=1"])
+        let daemon = try daemon(["SuspendInBackground=yes", "BackgroundGraceSec=5"])
         let launched = try daemon.client().launch(app, ["wait-forever"]) { $0.isBackground = true }
         let since = try daemon.client().instance(launched.instance).sinceTimestampUSec
         try daemon.restart()
@@ -143,7 +209,7 @@ import Testing
             let status = try $0.instance(launched.instance)
             return status.state == .suspended ? status : nil
         }
-        #expect(status.sinceTimestampUSec - since >= 990_000)
+        #expect(status.sinceTimestampUSec - since >= 4_990_000)
     }
 
     @Test func `an exit without a supervisor is reported later with its status`() throws {
@@ -287,7 +353,7 @@ import Testing
         let daemon = try TestDaemon(
             program(
                 app, try compileProbe("ready.c"), prewarm: 1,
-                ["ReadyOn=notify", "LaunchDeadlineSec=3"]))
+                ["ReadyOn=notify", "LaunchDeadlineSec=60"]))
         try daemon.awaitPaused(app)
         let (input, output) = (try Pipe(), try Pipe())
         let launched = try daemon.client().launch(
@@ -308,7 +374,7 @@ import Testing
         let daemon = try TestDaemon(
             program(
                 app, try compileProbe("behave.c"), prewarm: 1,
-                ["ReadyOn=first-output", "LaunchDeadlineSec=5"]))
+                ["ReadyOn=first-output", "LaunchDeadlineSec=60"]))
         try daemon.awaitPaused(app)
         try daemon.restart()
         let launched = try daemon.client().launch(app, ["print", "here", "wait-forever"])

@@ -15,7 +15,7 @@ import Testing
     private static let ready = "org.example.ready"
     /// A call takes less than a millisecond; the strangers' descriptors take 20 s to close, or for
     /// ever.
-    private static let promptly: Int32 = 1_500
+    private static let promptly = min(Processes.deadline / 3, 15_000)
 
     private func daemon() throws -> TestDaemon {
         try TestDaemon([program(Self.app, "/bin/true"), program(Self.other, "/bin/true")])
@@ -78,10 +78,24 @@ import Testing
         }
     }
 
+    /// No event reports what the daemon reads from a stranger, or what is closed.
+    private func awaitRefusal(_ daemon: TestDaemon) throws {
+        try Processes.wait("the user's calls are not refused") {
+            do { _ = try daemon.client().list() } catch is ControlError { return true }
+            return false
+        }
+    }
+
+    private func awaitService(_ daemon: TestDaemon) throws {
+        try Processes.wait("the user is not served again") {
+            (try? daemon.client().list()) != nil
+        }
+    }
+
     private func endsPromptly(_ pid: Int32, _ signal: Int32, _ stranger: Stranger) throws {
         let process = try ProcessDescriptor(pid: pid)
         kill(pid, signal)
-        let ended = try process.descriptor.waitUntilReadable(milliseconds: 3_000)
+        let ended = try process.descriptor.waitUntilReadable(milliseconds: Self.promptly)
         // Otherwise the process could never be ended.
         if !ended { try stranger.leave() }
         #expect(ended)
@@ -119,21 +133,11 @@ import Testing
         }
         if mode == "many" {
             // The user has reached the limit on descriptors that are not closed yet.
-            var isRefused = false
-            for _ in 0..<100 where !isRefused {
-                do { _ = try daemon.client().list() } catch is ControlError { isRefused = true }
-                if !isRefused { try awaitTimer(milliseconds: 20) }
-            }
-            #expect(isRefused)
+            try awaitRefusal(daemon)
         }
         try stranger.leave()
         try answersPromptly(other)
-        var isServed = false
-        for _ in 0..<200 where !isServed {
-            isServed = (try? daemon.client().list()) != nil
-            if !isServed { try awaitTimer(milliseconds: 20) }
-        }
-        #expect(isServed)
+        try awaitService(daemon)
     }
 
     /// The helper ends when the server answers, and leaves its other descriptors open.
@@ -144,12 +148,7 @@ import Testing
         let other = try client(of: daemon)
         let stranger = try server("many", daemon)
         try answersPromptly(other)
-        var isRefused = false
-        for _ in 0..<100 where !isRefused {
-            do { _ = try daemon.client().list() } catch is ControlError { isRefused = true }
-            if !isRefused { try awaitTimer(milliseconds: 20) }
-        }
-        #expect(isRefused)
+        try awaitRefusal(daemon)
         let pid = try daemon.pid
         let closers = try ProcessTable.entries().map(\.pid).filter {
             ProcessTable.entry(of: $0)?.parent == pid
@@ -160,12 +159,7 @@ import Testing
         for closer in closers { kill(closer, SIGKILL) }
         try stranger.leave()
         try answersPromptly(other)
-        var isServed = false
-        for _ in 0..<200 where !isServed {
-            isServed = (try? daemon.client().list()) != nil
-            if !isServed { try awaitTimer(milliseconds: 20) }
-        }
-        #expect(isServed)
+        try awaitService(daemon)
     }
 
     @Test func `each user has a socket for READY=1, and its descriptors are counted`() throws {
@@ -180,12 +174,9 @@ import Testing
         let stranger = try server("notify-many", daemon, path)
         do {
             let launched = try other.launch(Self.app, ["notify", "wait-forever"])
-            var isReady = false
-            for _ in 0..<400 where !isReady {
-                isReady = try other.instance(launched.instance).state == .active
-                if !isReady { try awaitTimer(milliseconds: 20) }
+            try Processes.wait("it does not become ready") {
+                try other.instance(launched.instance).state == .active
             }
-            #expect(isReady)
             #expect(try FolderContents.names(in: "/proc/\(pid)/fd").count < 1200)
             var status = stat()
             #expect(stat(daemon.runtimeDirectory + "/notify/12346", &status) == 0)
