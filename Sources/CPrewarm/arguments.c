@@ -96,11 +96,11 @@ static void read_layout(void) {
     layout_is_known = fields[26] != 0 && fields[47] != 0;
 }
 
-/// FNV-1a of the text up to the character `end`, or of the whole text.
+/// The hash of the text up to the character `end`, or of the whole text.
 static uint64_t hash_of(const char *text, char end) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text && *text != end; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
+    size_t size = 0;
+    while (text[size] && text[size] != end) size++;
+    return text_hash(EMPTY_HASH, text, size);
 }
 
 static uint64_t hash_of_name(const char *variable) {

@@ -4,17 +4,17 @@
 /// preloaded, so the shim's function is found first. It pauses, and then calls the real one with
 /// the launch's arguments. By then, the constructors of the libraries have run, with the prewarm's
 /// arguments and environment. The constructors of the executable have not: the real
-/// `__libc_start_main` runs them just before main, and they are the program's own code. Rust's
-/// standard library stores the arguments there, CMake reads PWD, groff its GROFF_ variables. (musl
-/// runs all constructors there, so all of them see the launch.) A program with preinit functions,
-/// which the dynamic linker runs before all others, is not prewarmed, and neither is one whose
-/// libraries changed their process (surroundings.h).
+/// `__libc_start_main` runs them just before main, and they are the program's own code: in them,
+/// Rust's standard library stores the arguments, CMake reads PWD, and groff its GROFF_ variables.
+/// (musl runs all constructors in `__libc_start_main`, so all of them see the launch.)
+/// A program with preinit functions, which the dynamic linker runs before all others, is not
+/// prewarmed, and neither is one whose libraries changed their process (surroundings.h).
 ///
 /// A program that looks for the shim can still see the object itself, in /proc/self/maps and in
 /// dl_iterate_phdr(3). Constructors of libraries that the program opens later with dlopen(3) get
-/// the prewarm's argc and argv from glibc, which keeps its own copy out of reach. Their environ is
-/// right. But Go looks for the variables after argv, so os.Getenv of such a library shows the
-/// prewarm's. The same holds for those that are opened before the pause (libraries.h).
+/// the prewarm's argc and argv from glibc, whose own copy the shim cannot reach. Their environ is the
+/// launch's. But Go looks for the variables after argv, so in a library written in Go, os.Getenv
+/// returns the prewarm's. The same holds for libraries opened before the pause (libraries.h).
 
 #include "channel.h"
 #include "libraries.h"
@@ -128,9 +128,10 @@ EXPORT int greenroom_prewarm_wait(int *argc, char ***argv, char ***envp) {
     return handles_ignored_signals() ? 2 : 1;
 }
 
-/// Ends what greenroom_prewarm_wait began. `anew` is 0 if the process goes on as the launch, and an
-/// enum gr_anew_reason if it executes the launch's words instead: then the signals and the vector
-/// of the environment become what execve(2) must pass on, which the caller must call next.
+/// Ends what greenroom_prewarm_wait began. `anew` is 0 if the process goes on as the launch. It is an
+/// enum gr_anew_reason if the process executes the launch's words instead: then this function makes
+/// the signals and the vector of the environment what execve(2) must pass on, and the caller must
+/// call execve(2) next.
 EXPORT void greenroom_prewarm_started(int anew);
 EXPORT void greenroom_prewarm_started(int anew) {
     if (!applied.is_there) return;

@@ -42,3 +42,8 @@ bool text_number(const char **text, uint64_t *number) {
     *number = value;
     return found;
 }
+
+uint64_t text_hash(uint64_t hash, const char *bytes, size_t size) {
+    while (size--) hash = (hash ^ (unsigned char)*bytes++) * 0x100000001b3u;
+    return hash;
+}

@@ -18,4 +18,8 @@ const char *text_after(const char *text, const char *prefix);
 /// Reads a decimal number and moves `*text` after it. Returns false if there is no digit.
 bool text_number(const char **text, uint64_t *number);
 
+/// Continues a hash (FNV-1a) with that many bytes. The hash of nothing is EMPTY_HASH.
+uint64_t text_hash(uint64_t hash, const char *bytes, size_t size);
+#define EMPTY_HASH 0xcbf29ce484222325u
+
 #endif

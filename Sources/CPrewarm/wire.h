@@ -65,7 +65,8 @@ enum gr_pause_reason {
 enum gr_anew_reason {
     GR_ANEW_OPTIONS = 1,     // the words before the program are not those of the prewarm
     GR_ANEW_PROGRAM = 2,     // the interpreter's hook does not know this way to name a program
-    GR_ANEW_HIDDEN = 3,      // a file beside the program hides a module that was imported
+    GR_ANEW_HIDDEN = 3,      // a file beside the program hides a module that was imported, or the program begins
+                             // with other modules
     GR_ANEW_CHANGED = 4,     // the files of what was imported have changed since
     GR_ANEW_ENVIRONMENT = 5, // a variable that was read before the pause has another value
     GR_ANEW_SIGNALS = 6,     // the caller ignores a signal that now has a handler

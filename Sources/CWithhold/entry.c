@@ -5,6 +5,7 @@
 #include "../CPrewarm/pause.h"
 #include "../CPrewarm/symbols.h"
 #include "../CPrewarm/system.h"
+#include "../CPrewarm/text.h"
 #include "../CPrewarm/traces.h"
 #include "withhold.h"
 
@@ -22,13 +23,10 @@ static const ElfW(auxv_t) * auxiliary_vector(char **environment) {
     return (const ElfW(auxv_t) *)(environment + 1);
 }
 
-/// FNV-1a of a string and its NUL, continued from `digest`.
+/// Continues a digest with a string and its NUL.
 static uint64_t add_to_digest(uint64_t digest, const char *string) {
-    do digest = (digest ^ (unsigned char)*string) * 0x100000001b3;
-    while (*string++);
-    return digest;
+    return text_hash(digest, string, text_length(string) + 1);
 }
-#define EMPTY_DIGEST 0xcbf29ce484222325
 
 /// A script's process runs its interpreters in turn, and only the last of them is the program.
 __attribute__((constructor)) static void begin(int argc, char **argv, char **environment) {
@@ -39,7 +37,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
     traces_scrub(environment, symbols_own_path(), false);
     owner = sys_getpid();
     argument_count = argc;
-    command_digest = EMPTY_DIGEST;
+    command_digest = EMPTY_HASH;
     for (int i = 0; i < argc; i++) command_digest = add_to_digest(command_digest, argv[i]);
     is_held_on_x11 = traces.pauses_on_x11;
     is_prewarmed = true;
@@ -60,7 +58,7 @@ int withhold_argument_count(void) {
 }
 
 bool withhold_has_command(const char *strings, uint32_t count) {
-    uint64_t digest = EMPTY_DIGEST;
+    uint64_t digest = EMPTY_HASH;
     for (uint32_t i = 0; i < count; i++) {
         digest = add_to_digest(digest, strings);
         while (*strings++) {}

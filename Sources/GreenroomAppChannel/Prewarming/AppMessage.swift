@@ -87,7 +87,8 @@ public enum AnewStatus: Int32, Sendable, CaseIterable {
     case options = 1
     /// The interpreter's hook does not know this way to name a program.
     case program = 2
-    /// A file beside the program hides a module that was imported.
+    /// A file beside the program hides a module that was imported, or the program begins with other
+    /// modules.
     case hidden = 3
     /// The files of imported modules have changed since.
     case changed = 4

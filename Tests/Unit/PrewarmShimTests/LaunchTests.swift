@@ -105,16 +105,16 @@ import Testing
         }
     }
 
-    /// A library whose constructor does `deeds`, and a program with it that prints its environment.
+    /// A library whose constructor has these statements, and a program with it that prints its environment.
     private func program(
-        whoseLibraryDoes deeds: String, in directory: TemporaryDirectory
+        whoseLibraryExecutes statements: String, in directory: TemporaryDirectory
     ) throws -> String {
         let source = try directory.write(
             """
             #include <stdlib.h>
             #include <string.h>
             int probe_library(void) { return 0; }
-            __attribute__((constructor)) static void do_it(void) { \(deeds) }
+            __attribute__((constructor)) static void do_it(void) { \(statements) }
             """, to: "sets.c")
         let library = try compile(
             source: source, with: ProbeCompiler("clang", ["-shared", "-fPIC"]),
@@ -141,7 +141,7 @@ import Testing
     {
         let directory = try TemporaryDirectory()
         let program = try program(
-            whoseLibraryDoes: """
+            whoseLibraryExecutes: """
                 setenv("OWN", "library", 1); putenv("PUT=library"); setenv("GIVEN", "library", 0);
                 setenv("NAMED", "library", 1); setenv("OWN_", "longer", 1);
                 """, in: directory)
@@ -167,8 +167,8 @@ import Testing
         "write(2, \"x\", 1)", "printf(\"x\")", "unsetenv(\"GIVEN\")", "setenv(\"GIVEN\", \"2\", 1)",
         "clearenv()", "write(open(\"/dev/null\", 1), \"x\", 1)",
     ])
-    func `a process that a library has changed does not pause`(deed: String) throws {
-        let process = try processWhoseLibraryDoes(deed)
+    func `a process that a library has changed does not pause`(statement: String) throws {
+        let process = try processWhoseLibraryExecutes(statement)
         #expect(try process.receive() == .error(errno: ENOTRECOVERABLE, cookie: 0))
         #expect(try process.receive() == nil)
         #expect(try process.child.waitForExit() == .status(0))
@@ -178,11 +178,11 @@ import Testing
         "", "setenv(\"GIVEN\", \"1\", 1)", "setenv(\"NEW\", \"1\", 1)", "chdir(\"/\")",
         "close(open(\"/dev/null\", 0))", "setvbuf(stdout, NULL, _IOLBF, 0)",
     ])
-    func `a process that a library has not changed pauses`(deed: String) throws {
-        try processWhoseLibraryDoes(deed).awaitPause()
+    func `a process that a library has not changed pauses`(statement: String) throws {
+        try processWhoseLibraryExecutes(statement).awaitPause()
     }
 
-    private func processWhoseLibraryDoes(_ deed: String) throws -> PrewarmedProcess {
+    private func processWhoseLibraryExecutes(_ statement: String) throws -> PrewarmedProcess {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let source = try directory.write(
@@ -194,7 +194,7 @@ import Testing
             #include <sys/stat.h>
             #include <unistd.h>
             int probe_library(void) { return 0; }
-            __attribute__((constructor)) static void change(void) { \(deed); }
+            __attribute__((constructor)) static void change(void) { \(statement); }
             """, to: "changes.c")
         let library = try compile(
             source: source, with: ProbeCompiler("clang", ["-shared", "-fPIC", "-w"]),
@@ -215,7 +215,7 @@ import Testing
     @Test func `strings of the prewarm are removed from where a library has moved them`() throws {
         let directory = try TemporaryDirectory()
         let program = try program(
-            whoseLibraryDoes: """
+            whoseLibraryExecutes: """
                 extern char **environ;
                 char **given = environ;
                 char *first = given[0];
@@ -243,7 +243,7 @@ import Testing
     func `every variable that a library is known to set is kept`(count: Int) throws {
         let directory = try TemporaryDirectory()
         let program = try program(
-            whoseLibraryDoes: """
+            whoseLibraryExecutes: """
                 static char text[32][4096];
                 for (int i = 0; i < \(count); i++) {
                     char name[] = { 'V', 'A' + i / 10, '0' + i % 10, 0 };
