@@ -33,9 +33,7 @@ static const char *variable(const struct launch *launch, const char *name) {
 }
 
 static int64_t processor_time(void) {
-    struct timespec used = {0, 0};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    return time_by(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void await_rest(void) {
@@ -68,6 +66,25 @@ static bool show(const struct held_window *windows, size_t count, void *launch) 
     return (!has_windows || server_finish(identifier)) && (!has_surfaces || surfaces_finish());
 }
 
+/// Asked before anything is shown, because after that no other process can serve the launch.
+static bool displays_answer(void) {
+    return (!windows_need_server() || server_answers())
+        && (!windows_need_compositor() || surfaces_answer());
+}
+
+/// Returns 0, or an errno if the launch must go on in another process.
+static int go(struct launch *launch) {
+    // A daemon of an earlier version does not know that the program has already read its arguments.
+    if (launch->brings_more || !withhold_has_command(launch->memory.strings, launch->argc)) return ENXIO;
+    // A call that was not served would be lost. A late window, or old settings, are better than that.
+    if (!launch->is_called) {
+        if (!displays_answer()) return ETIMEDOUT;
+        if (files_have_changed()) return ESTALE;
+    }
+    withhold_note_launch();
+    return windows_release(show, launch) ? 0 : ENXIO;
+}
+
 static void *wait_for_launch(void *nothing) {
     bool has_server = false;
     do {
@@ -86,15 +103,10 @@ static void *wait_for_launch(void *nothing) {
     files_settle();
     withhold_note_pause();
     struct launch launch = pause_until_launch(GR_PAUSED_BY_CALL, withhold_argument_count());
-    // A daemon of an earlier version does not know that the program has already read its arguments.
-    bool is_right =
-        !launch.brings_more && withhold_has_command(launch.memory.strings, launch.argc);
-    // A call that was not served would be lost, and old settings are better than that.
-    bool is_outdated = !launch.is_called && files_have_changed();
-    if (is_right && !is_outdated) withhold_note_launch();
-    if (!is_right || is_outdated || !windows_release(show, &launch)) {
+    int error = go(&launch);
+    if (error) {
         // The daemon starts the program in another process.
-        channel_send_error(is_outdated ? ESTALE : ENXIO, launch.cookie);
+        channel_send_error(error, launch.cookie);
         sys_exit(0);
     }
     report_start(launch.cookie, 0);

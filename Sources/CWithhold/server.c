@@ -3,6 +3,7 @@
 
 #include "withhold.h"
 
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +33,12 @@ static struct {
     cookie (*property)(xcb_connection_t *, uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);
     void *(*property_reply)(xcb_connection_t *, cookie, void **);
     void *(*wait)(xcb_connection_t *);
+    void *(*queued)(xcb_connection_t *);
     cookie (*intern)(xcb_connection_t *, uint8_t, uint16_t, const char *);
     void *(*intern_reply)(xcb_connection_t *, cookie, void **);
     cookie (*focus)(xcb_connection_t *);
     void *(*focus_reply)(xcb_connection_t *, cookie, void **);
+    int (*poll_for_reply)(xcb_connection_t *, unsigned, void **, void **);
     cookie (*send)(xcb_connection_t *, uint8_t, uint32_t, uint32_t, const void *);
     uint32_t (*generate)(xcb_connection_t *);
     cookie (*create)(xcb_connection_t *, uint8_t, uint32_t, uint32_t, int16_t, int16_t, uint16_t,
@@ -61,10 +64,12 @@ static bool find_functions(void) {
         {"xcb_get_property", &xcb.property},
         {"xcb_get_property_reply", &xcb.property_reply},
         {"xcb_wait_for_event", &xcb.wait},
+        {"xcb_poll_for_queued_event", &xcb.queued},
         {"xcb_intern_atom", &xcb.intern},
         {"xcb_intern_atom_reply", &xcb.intern_reply},
         {"xcb_get_input_focus", &xcb.focus},
         {"xcb_get_input_focus_reply", &xcb.focus_reply},
+        {"xcb_poll_for_reply", &xcb.poll_for_reply},
         {"xcb_send_event", &xcb.send},
         {"xcb_generate_id", &xcb.generate},
         {"xcb_create_window", &xcb.create},
@@ -117,11 +122,43 @@ static uint32_t atom(const char *name, bool exists) {
     return value;
 }
 
+#define ERROR 0
+#define MAP_WINDOW 8
+
+/// A window could not be shown: another client has destroyed it.
+static bool lacks_window;
+
+/// Errors come with the events. The byte at 10 is the opcode of the request.
+static void note_error(const unsigned char *event) {
+    if (event[0] == ERROR && event[10] == MAP_WINDOW) lacks_window = true;
+}
+
 /// Whether the server has carried out everything that it was sent.
 static bool is_done(void) {
     void *reply = xcb.focus_reply(own, xcb.focus(own), NULL);
     free(reply);
-    return reply && !xcb.has_error(own);
+    if (!reply) return false;
+    for (unsigned char *event; (event = xcb.queued(own));) {
+        note_error(event);
+        free(event);
+    }
+    return !lacks_window && !xcb.has_error(own);
+}
+
+bool server_answers(void) {
+    void *reply = NULL, *error = NULL;
+    cookie asked = xcb.focus(own);
+    int64_t rest, end = time_by(CLOCK_MONOTONIC) + ANSWER_NANOSECONDS;
+    xcb.flush(own);
+    // An error is an answer, and so is the end of the connection.
+    while (!xcb.poll_for_reply(own, asked.sequence, &reply, &error)) {
+        if ((rest = end - time_by(CLOCK_MONOTONIC)) <= 0) return false;
+        struct pollfd entry = {.fd = xcb.descriptor(own), .events = POLLIN};
+        poll(&entry, 1, (int)(rest / 1000000) + 1);
+    }
+    free(reply);
+    free(error);
+    return true;
 }
 
 bool server_reach(void) {
@@ -192,6 +229,7 @@ static bool server_time(uint32_t *time) {
     for (unsigned char *event; (event = xcb.wait(own));) {
         bool is_it = (event[0] & 0x7f) == PROPERTY_NOTIFY;
         if (is_it) memcpy(time, event + 12, sizeof *time);
+        note_error(event);
         free(event);
         if (is_it) return true;
     }
@@ -264,7 +302,10 @@ static void announce_end(const char *identifier) {
 
 bool server_finish(const char *identifier) {
     if (!own) return false;
-    if (identifier && *identifier) announce_end(identifier);
+    if (xcb.flush(own) <= 0 || !is_done()) return false;
+    if (!identifier || !*identifier) return true;
+    // Otherwise the cold launch that follows a failure would have an identifier that is over.
+    announce_end(identifier);
     return xcb.flush(own) > 0 && is_done();
 }
 

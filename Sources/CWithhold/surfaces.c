@@ -29,6 +29,7 @@
 #include <linux/sockios.h>
 
 // Requests, by their numbers in wayland.xml, xdg-shell.xml, viewporter.xml and xdg-activation-v1.xml.
+enum { DISPLAY_SYNC = 0 };
 enum { REGISTRY_BIND = 0 };
 enum { BASE_GET_XDG_SURFACE = 2 };
 enum { XDG_DESTROY = 0, XDG_GET_TOPLEVEL = 1, XDG_GET_POPUP = 2, XDG_SET_GEOMETRY = 3, XDG_ACK = 4 };
@@ -89,6 +90,8 @@ static struct {
     int (*error_of)(struct wl_display *);
     int (*descriptor)(struct wl_display *);
     int (*flush)(struct wl_display *);
+    void (*destroy)(struct wl_proxy *);
+    const struct wl_interface *callback;
 } wayland;
 
 static bool find_functions(void) {
@@ -101,6 +104,8 @@ static bool find_functions(void) {
         {"wl_display_get_error", &wayland.error_of},
         {"wl_display_get_fd", &wayland.descriptor},
         {"wl_display_flush", &wayland.flush},
+        {"wl_proxy_destroy", &wayland.destroy},
+        {"wl_callback_interface", &wayland.callback},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         void *found = function_of(LIBWAYLAND, names[i].name);
@@ -452,20 +457,41 @@ bool surfaces_show(uint32_t id, const char *token) {
 
 #define LOOK_NANOSECONDS 200000
 
+enum taken { TAKEN, NOT_TAKEN, NOT_CONNECTED };
+
 /// The socket says how much the compositor has taken, so nothing need be read.
+static enum taken await_taking(struct wl_display *display, int64_t end) {
+    int waiting = 0;
+    for (;;) {
+        struct pollfd entry = {.fd = wayland.descriptor(display)};
+        bool is_full = wayland.flush(display) < 0;
+        if (is_full && errno != EAGAIN) return NOT_CONNECTED;
+        if (!is_connected(display) || ioctl(entry.fd, SIOCOUTQ, &waiting) != 0)
+            return NOT_CONNECTED;
+        if (!is_full && waiting == 0) return TAKEN;
+        if (time_by(CLOCK_MONOTONIC) > end) return NOT_TAKEN;
+        struct timespec pause = {0, LOOK_NANOSECONDS};
+        nanosleep(&pause, NULL);
+    }
+}
+
+/// The answer is for nobody, so the program does not notice it.
+bool surfaces_answer(void) {
+    windows_lock();
+    struct wl_display *display = only_display();
+    union wl_argument arguments[] = {{.pointer = NULL}};
+    struct wl_proxy *callback =
+        !display ? NULL
+                 : send_request((struct wl_proxy *)display, DISPLAY_SYNC, wayland.callback, 1, 0, arguments);
+    if (callback) wayland.destroy(callback);
+    // Without the lock, another thread of the program could close the display meanwhile.
+    bool answers = !display
+        || await_taking(display, time_by(CLOCK_MONOTONIC) + ANSWER_NANOSECONDS) != NOT_TAKEN;
+    windows_unlock();
+    return answers;
+}
+
 bool surfaces_finish(void) {
     struct wl_display *display = only_display();
-    if (!display) return false;
-    int waiting = 0;
-    do {
-        struct pollfd entry = {.fd = wayland.descriptor(display), .events = POLLOUT};
-        if (wayland.flush(display) < 0) {
-            if (errno != EAGAIN) return false;
-            poll(&entry, 1, -1);
-        }
-        if (!is_connected(display) || ioctl(entry.fd, SIOCOUTQ, &waiting) != 0) return false;
-        struct timespec pause = {0, LOOK_NANOSECONDS};
-        if (waiting > 0) nanosleep(&pause, NULL);
-    } while (waiting > 0);
-    return true;
+    return display && await_taking(display, INT64_MAX) == TAKEN;
 }

@@ -54,7 +54,7 @@ static void read_arguments(struct wl_proxy *proxy, uint32_t opcode,
         case 'o':
         case 'n':
         case 'a': arguments[count++].pointer = va_arg(given, void *); break;
-        default: break; // a digit: the version that has added the request; ?: the next one may be null
+        default: break; // a digit: the version that added the request; ?: the next argument may be null
         }
     }
 }
@@ -82,7 +82,7 @@ EXPORT struct wl_proxy *wl_proxy_marshal_flags(struct wl_proxy *proxy, uint32_t 
     return transmit((struct request){proxy, opcode, interface, version, flags, arguments});
 }
 
-// MARK: Programs that were built with an older one
+// MARK: For programs that were built with an older libwayland
 
 EXPORT void wl_proxy_marshal_array(struct wl_proxy *proxy, uint32_t opcode,
                                    union wl_argument *arguments);

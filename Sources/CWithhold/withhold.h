@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -82,6 +83,20 @@ bool withhold_has_command(const char *strings, uint32_t count);
 /// another server.
 bool server_reach(void);
 
+/// A display that does not answer for this long cannot show a window now. Then the launch goes on in
+/// another process, before the daemon gives up the wait (StartDeadlineSec=) and blames the program.
+#define ANSWER_NANOSECONDS 1000000000
+
+/// The time by that clock, in nanoseconds.
+static inline int64_t time_by(clockid_t clock) {
+    struct timespec time = {0, 0};
+    clock_gettime(clock, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/// Whether the server answers: it is not stopped, nor grabbed by another client.
+bool server_answers(void);
+
 /// Whether the socket leads to the X server of the first window.
 bool is_own_server(int server);
 
@@ -96,7 +111,7 @@ void server_show(uint32_t window, bool is_raised, bool is_main, const char *iden
 void server_send(uint32_t window, uint32_t mask, const void *event);
 
 /// Announces the end of the launch, and returns when the server has done everything that it was
-/// sent.
+/// sent; false if it could not, or if a window that was to be shown is gone.
 bool server_finish(const char *identifier);
 
 void server_leave(void);
@@ -113,6 +128,9 @@ int surfaces_descriptor(void);
 /// Sends the withheld requests of the surface. The surface is activated with that token
 /// (XDG_ACTIVATION_TOKEN), unless the token is null or empty.
 bool surfaces_show(uint32_t surface, const char *token);
+
+/// Whether the compositor takes what it is sent within `ANSWER_NANOSECONDS`.
+bool surfaces_answer(void);
 
 /// Returns when the compositor has taken everything that it was sent.
 bool surfaces_finish(void);

@@ -2,7 +2,9 @@
 /// libX11 and libxcb, and no header of either. `watch` instead prints the name of each top-level window that
 /// appears, `hears` also prints what clients tell the window manager, `asks` prints the windows that are there, and
 /// `dates NAME` prints the time of a window's last use, and the identifier of its launch;
-/// `activates NAME` asks the window manager for the focus of a window, once it is there.
+/// `activates NAME` asks the window manager for the focus of a window, once it is there, and `breaks NAME` destroys
+/// another client's window. `fronts NAME` says in the window manager's place that a window has the focus; `floods PROPERTY` prints "flooding", and tells the clients of the root window again and again that
+/// this property of it has changed.
 ///
 ///   xlib, raised, xcb, checked, request, raw-request, opened NAME   shows a window in that way
 ///   tiny NAME          shows it at 1x1, twice, and makes it larger
@@ -11,6 +13,8 @@
 ///   unmaps, withdraws, destroys NAME   shows a window, and takes it back at once
 ///   unmapped, withdrawn, destroyed, remapped NAME   shows a window, and takes it back when the resource database changes; or
 ///                      takes it back and shows it again
+///   fickle NAME        shows a window that is empty until the program draws it; at every third launch from a hold, it ends
+///                      instead of drawing
 ///   late NAME          shows a window when the resource database changes
 ///   emerges NAME       shows a part of a window, and makes it a window of its own
 ///   becomes NAME       the same by libxcb
@@ -30,7 +34,7 @@
 ///   reads PATH         reads a file
 ///   access, stat, lstat, fstatat, statx PATH   looks whether a file is there, and reads it if it is
 ///   replaces PATH      reads a file, and replaces it by another one of the same name
-///   appears COUNT:PATH   looks for a file that is not there, and makes it when so many watches have been added
+///   appears COUNT:PATH   looks for a file that is not there, and makes it when COUNT watches have been added
 ///   many FILESxTIMES:PATH   reads that many files, each that many times
 /// `changes resources DPI` and `changes output` change a setting of the display. `manages` is a settings manager: for
 /// each line of its input, a name and a number or a text, it changes its settings to that one, and prints "set".
@@ -125,6 +129,8 @@ int XGrabKeyboard(Display *, Window, int, int, int, unsigned long);
 int XGrabButton(Display *, unsigned, unsigned, Window, int, unsigned, int, int, Window, unsigned long);
 int XSetSelectionOwner(Display *, unsigned long, Window, unsigned long);
 int XMapSubwindows(Display *, Window);
+int XSetWindowBackground(Display *, Window, unsigned long);
+int XClearWindow(Display *, Window);
 int XIconifyWindow(Display *, Window, int);
 int XChangeProperty(Display *, Window, unsigned long, unsigned long, int, int, const unsigned char *, int);
 unsigned long XInternAtom(Display *, const char *, int);
@@ -154,14 +160,17 @@ void *xcb_request_check(xcb_connection_t *, cookie);
 unsigned xcb_send_request(xcb_connection_t *, int, struct iovec *, const protocol_request *);
 int xcb_flush(xcb_connection_t *);
 
+#define EXPOSURE (1L << 15)
 #define STRUCTURE_NOTIFY (1L << 17)
 #define SUBSTRUCTURE_NOTIFY (1L << 19)
 #define SUBSTRUCTURE_REDIRECT (1L << 20)
 #define PROPERTY_CHANGE (1L << 22)
+#define EXPOSE 12
 #define MAP_NOTIFY 19
 #define CLIENT_MESSAGE 33
 #define PROPERTY_NOTIFY 28
 #define TYPE_WINDOW 33
+#define BACKGROUND_PIXMAP (1L << 0)
 #define OVERRIDE_REDIRECT (1L << 9)
 #define VIEWABLE 2
 
@@ -243,24 +252,29 @@ static unsigned char *property(Window of, const char *name, unsigned long *count
     return value;
 }
 
-static int print_dates(const char *wanted) {
+static Window find(const char *wanted) {
     Window parent, *children;
     unsigned count;
-    unsigned long size;
     XSetErrorHandler(ignore);
     XQueryTree(display, root, &parent, &parent, &children, &count);
     for (unsigned i = 0; i < count; i++) {
         char *name = NULL;
-        if (!XFetchName(display, children[i], &name) || strcmp(name, wanted)) continue;
-        unsigned char *apart = property(children[i], "_NET_WM_USER_TIME_WINDOW", &size);
-        Window dated = apart && size ? *(Window *)(void *)apart : children[i];
-        unsigned char *time = property(dated, "_NET_WM_USER_TIME", &size);
-        printf("%lu ", time && size ? *(unsigned long *)(void *)time : 0);
-        unsigned char *identifier = property(children[i], "_NET_STARTUP_ID", &size);
-        printf("%s\n", identifier && size ? (char *)identifier : "none");
-        return 0;
+        if (XFetchName(display, children[i], &name) && !strcmp(name, wanted)) return children[i];
     }
-    return 1;
+    return 0;
+}
+
+static int print_dates(const char *wanted) {
+    unsigned long size;
+    Window of = find(wanted);
+    if (!of) return 1;
+    unsigned char *apart = property(of, "_NET_WM_USER_TIME_WINDOW", &size);
+    Window dated = apart && size ? *(Window *)(void *)apart : of;
+    unsigned char *time = property(dated, "_NET_WM_USER_TIME", &size);
+    printf("%lu ", time && size ? *(unsigned long *)(void *)time : 0);
+    unsigned char *identifier = property(of, "_NET_STARTUP_ID", &size);
+    printf("%s\n", identifier && size ? (char *)identifier : "none");
+    return 0;
 }
 
 static void send_message(Window to, long mask, Window of, const char *type, long first) {
@@ -326,6 +340,35 @@ static int activate(const char *wanted) {
         XSync(display, 0);
         return 1;
     }
+    return 0;
+}
+
+/// Appends nothing to a property without end; each time, the X server sends an event.
+static int flood(const char *name) {
+    unsigned long property = XInternAtom(display, name, 0);
+    for (unsigned long count = 0;; count++) {
+        XChangeProperty(display, root, property, TYPE_WINDOW, 32, 2, (const unsigned char *)"", 0);
+        if (count != 1000) continue;
+        XSync(display, 0);
+        printf("flooding\n");
+        fflush(stdout);
+    }
+}
+
+static int bring_to_front(const char *wanted) {
+    Window front = find(wanted);
+    if (!front) return 1;
+    XChangeProperty(display, root, XInternAtom(display, "_NET_ACTIVE_WINDOW", 0), TYPE_WINDOW, 32, 0,
+                    (const unsigned char *)&front, 1);
+    XSync(display, 0);
+    return 0;
+}
+
+static int break_window(const char *wanted) {
+    Window broken = find(wanted);
+    if (!broken) return 1;
+    XDestroyWindow(display, broken);
+    XSync(display, 0);
     return 0;
 }
 
@@ -613,6 +656,35 @@ static int is_late(const char *word) {
     return 0;
 }
 
+static int is_withheld(void) {
+    char line[4096];
+    int is = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) is |= strstr(line, "withhold") != NULL;
+    if (maps) fclose(maps);
+    return is;
+}
+
+/// Counts its launches from a hold in a cache, which does not count as an effect.
+static void show_sometimes(const char *name) {
+    char path[4096];
+    Window made = window(name);
+    struct attributes attributes = {0};
+    XChangeWindowAttributes(display, made, BACKGROUND_PIXMAP, &attributes);
+    XSelectInput(display, made, STRUCTURE_NOTIFY | EXPOSURE);
+    XMapWindow(display, made);
+    for (Event event = {0}; event.type != EXPOSE;) XNextEvent(display, &event);
+    if (is_withheld()) {
+        snprintf(path, sizeof path, "%s/.cache", getenv("HOME"));
+        mkdir(path, 0700);
+        strcat(path, "/count");
+        int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+        if (file < 0 || write(file, ".", 1) != 1 || lseek(file, 0, SEEK_CUR) % 3 == 0) _exit(0);
+    }
+    XSetWindowBackground(display, made, 0xabcdef);
+    XClearWindow(display, made);
+}
+
 static void act(const char *word, const char *name) {
     Window made;
     if (is_late(word)) note_late(word, name);
@@ -635,6 +707,7 @@ static void act(const char *word, const char *name) {
                             (unsigned char *)&apart, 1);
         XMapWindow(display, made);
     }
+    if (!strcmp(word, "fickle")) show_sometimes(name);
     if (!strcmp(word, "raised")) XMapRaised(display, window(name));
     if (!strcmp(word, "xcb") || !strcmp(word, "checked") || strstr(word, "request"))
         show_by_xcb(word, name);
@@ -777,6 +850,9 @@ int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "asks")) return watch(0, 0);
     if (argc > 2 && !strcmp(argv[1], "dates")) return print_dates(argv[2]);
     if (argc > 2 && !strcmp(argv[1], "activates")) return await_and_activate(argv[2]);
+    if (argc > 2 && !strcmp(argv[1], "fronts")) return bring_to_front(argv[2]);
+    if (argc > 2 && !strcmp(argv[1], "floods")) return flood(argv[2]);
+    if (argc > 2 && !strcmp(argv[1], "breaks")) return break_window(argv[2]);
     if (argc > 2 && !strcmp(argv[1], "changes")) return change_setting(argv[2], argc > 3 ? argv[3] : "");
     if (argc > 1 && !strcmp(argv[1], "manages")) return manage_settings();
     for (int i = 1; i < argc; i++) {

@@ -39,6 +39,7 @@ extension Lifecycle {
             record.depth == .window, !record.wantsName
         else { return }
         update(id) { $0.wantsName = true }
+        self[record.app].wantingName.insert(id)
     }
 
     /// Somebody calls the instance by its name on the bus, or a setting of its desktop has changed.
@@ -78,15 +79,14 @@ extension Lifecycle {
 
     /// Whether an instance of the app that is held, or about to be held, wants a name.
     func hasInstanceWantingName(_ app: AppIdentifier) -> Bool {
-        guard let entry = directory[app] else { return false }
-        return (entry.pool + entry.filling).contains { self[$0].record.wantsName }
+        directory[app]?.wantingName.contains { self[$0].record.state.isPrewarm } == true
     }
 
     /// Another instance is about to be prewarmed, and could not own the name while these instances
     /// do.
     mutating func endInstancesWantingName(of app: AppIdentifier) {
         guard let entry = directory[app] else { return }
-        for id in entry.pool + entry.filling where self[id].record.wantsName {
+        for id in entry.wantingName.sorted() where self[id].record.state.isPrewarm {
             end(id, .poolTrimmed, gently: false)
         }
     }
@@ -101,12 +101,12 @@ extension Lifecycle {
         guard pending.coldReason == nil, let entry = directory[pending.launch.app] else {
             return false
         }
-        let ending = entry.members.filter {
+        let ending = entry.wantingName.filter {
             let record = self[$0].record
             // An instance that was told to go, and whose launch this is now, is ended next.
             let isEnding = record.state == .terminating && record.deadline != nil
-            return (isEnding || record.phase == .ordered) && record.wantsName
-                && record.exitStatus == nil && record.launchedAt == nil
+            return (isEnding || record.phase == .ordered) && record.exitStatus == nil
+                && record.launchedAt == nil
         }
         guard !ending.isEmpty else { return false }
         var pending = pending

@@ -29,19 +29,21 @@ import Testing
                 }
             }
             (instance, pid) = (status.instance, try #require(status.processId))
-            try awaitAiring()
+            try awaitFirstThaw(of: pid, AiredWindowTests.app, client())
+            try awaitFreeze()
         }
 
-        private func awaitAiring() throws {
-            try Processes.wait("it is not aired") { !Processes.isFrozen(self.pid) }
+        private func awaitFreeze() throws {
             try Processes.wait("it is neither frozen again nor at its end") {
                 Processes.isFrozen(self.pid) || !Processes.isAlive(self.pid)
             }
         }
 
         func air(_ change: () throws -> Void) throws {
+            let count = try Processes.sleepCount(of: pid)
             try change()
-            try awaitAiring()
+            try Processes.awaitThaw(of: pid, since: count)
+            try awaitFreeze()
         }
 
         func client() throws -> TestClient {

@@ -71,6 +71,10 @@ final class Compositor {
         _ = try? server.waitForExit()
     }
 
+    /// Stops the compositor until `resume`.
+    func stop() { server.kill(SIGSTOP) }
+    func resume() { server.kill(SIGCONT) }
+
     /// The variables by which a program finds the compositor.
     var variables: [String] {
         ["WAYLAND_DISPLAY=\(Self.display)", "XDG_RUNTIME_DIR=\(folder.path)"]

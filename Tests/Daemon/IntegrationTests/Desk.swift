@@ -50,6 +50,15 @@ final class Desk {
         }
     }
 
+    /// - Returns: the instance, once it may be suspended. Its program may print before that.
+    func awaitRunning(_ app: String) throws -> UInt64 {
+        try daemon.await("a running instance of \(app)") {
+            try $0.instances(of: app).first {
+                $0.isAttached && $0.exit == nil && $0.state != .launching
+            }?.instance
+        }
+    }
+
     /// The program waits for a key. (less notices an earlier stop, and stops at the next key.)
     func awaitReading(_ app: String) throws {
         let pid = try daemon.await("its process") {

@@ -83,8 +83,12 @@ import Testing
         let held = try bench.awaitHeld()
         let pid = try #require(held.processId)
         if moment == .airing {
-            try bench.screen.change("resources", "96")
-            try Processes.wait("it is not aired") { !Processes.isFrozen(pid) }
+            // The moment may be over before the test has noticed it.
+            repeat {
+                let count = try Processes.sleepCount(of: pid)
+                try bench.screen.change("resources", "96")
+                try Processes.awaitThaw(of: pid, since: count)
+            } while Processes.isFrozen(pid)
         }
         try bench.replaceSpawner()
         if moment == .frozenTwice { try bench.replaceSpawner() }

@@ -71,6 +71,20 @@ import Testing
         #expect(try other.windows() == [])
     }
 
+    /// It has no second thread, as a program has that waits for its launch in the library.
+    @Test func `a program that only says that it is held is frozen`() throws {
+        try requireOrSkip(
+            getuid() == 0 && Cgroups.mount != nil, "instances have no cgroups here")
+        var app = TestApp(
+            Self.app, exec: try compileProbe("pretend.c"), prewarm: 1, depth: "window")
+        app.lines = ["Environment=DISPLAY=:0", "User=\(windowUser)"]
+        let daemon = try TestDaemon(app)
+        let held = try daemon.await("a pause") { try $0.paused(Self.app).first }
+        #expect(held.depth == .known(.window))
+        let pid = try #require(held.processId)
+        try Processes.wait("it goes on") { Processes.isFrozen(pid) }
+    }
+
     /// Nobody would watch the new process by ptrace(2), and it would withhold nothing.
     @Test(arguments: ["follows two", "forks-later", "spawns-later"])
     func `a held program that makes a process is ended before it does`(words: String) throws {
@@ -130,6 +144,34 @@ import Testing
         #expect((launched.kind == .prewarmed) == (launched.instance == held.instance))
         #expect(try client.instance(launched.instance).exit == nil)
         #expect(try bench.screen.windows() == ["one"])
+    }
+
+    /// What cannot be shown any more is shown by another process.
+    @Test(arguments: ["xlib one", "xlib one dated two"])
+    func `a launch whose withheld window is destroyed is cold`(words: String) throws {
+        let bench = try Bench(words)
+        let held = try bench.awaitHeld()
+        try bench.screen.destroy("one")
+        let launched = try bench.client().launch(Self.app)
+        #expect(launched.kind == .cold && launched.instance != held.instance)
+        while try bench.watch.next() != "one" {}
+    }
+
+    /// It runs as the app's user, who can stop it. One that stayed would count against everybody.
+    @Test(arguments: [false, true])
+    func `a watch of the bus that is stopped ends with the hold`(isLaunched: Bool) throws {
+        let bench = try Bench("owns \(Self.name) xlib one")
+        let held = try bench.awaitHeld()
+        let watch = try #require(bench.bus.watches().first)
+        kill(watch, SIGSTOP)
+        defer { kill(watch, SIGCONT) }
+        let client = try bench.client()
+        if isLaunched {
+            #expect(try client.launch(Self.app).instance == held.instance)
+        } else {
+            kill(try #require(held.processId), SIGKILL)
+        }
+        try Processes.awaitEnd(of: watch)
     }
 
     @Test func `a held program is launched while its user's session is locked`() throws {

@@ -87,9 +87,7 @@ import Testing
             try bench.client().instances(of: Self.app).first { $0.instance == held.instance })
         #expect(status.kind == .prewarmed)
         // From now on, the program itself gets the calls.
-        try bench.daemon.await("the end of the watch") { _ in
-            bench.bus.watches().isEmpty ? true : nil
-        }
+        try Processes.wait("the watch does not end") { bench.bus.watches().isEmpty }
     }
 
     /// The call reaches the program as soon as it is thawed. The launch has not ended by then,
@@ -153,8 +151,9 @@ import Testing
         let begin = MonotonicClock.nanoseconds
         // The second change follows soon, and is told a second after the first.
         for least: UInt64 in [0, 1_000_000_000] {
+            let count = try Processes.sleepCount(of: pid)
             try bench.bus.emit(signal, values)
-            try Processes.wait("it is not aired") { !Processes.isFrozen(pid) }
+            try Processes.awaitThaw(of: pid, since: count)
             #expect(least..<Self.settingPatience ~= MonotonicClock.nanoseconds - begin)
             try Processes.wait("it is not frozen again") { Processes.isFrozen(pid) }
         }
@@ -246,8 +245,8 @@ import Testing
         let status = try #require(
             try bench.client().instances(of: Self.app).first { $0.instance == held.instance })
         #expect(status.kind == .prewarmed)
-        try bench.daemon.await("the file's window") { _ in
-            try bench.screen.windows().contains { $0.contains("seen.txt") } ? true : nil
+        try Processes.wait("the file's window does not appear") {
+            try bench.screen.windows().contains { $0.contains("seen.txt") }
         }
     }
 }

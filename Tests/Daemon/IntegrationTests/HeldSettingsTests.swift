@@ -42,7 +42,8 @@ import Testing
             pid = try #require(status.processId)
             held = status.instance
             // The watch begins with one airing, because nobody knows what has changed before.
-            try awaitAiring()
+            try awaitFirstThaw(of: pid, HeldSettingsTests.app, client())
+            try awaitFreeze()
         }
 
         func client() throws -> TestClient {
@@ -51,17 +52,18 @@ import Testing
             return TestClient(owning: descriptor)
         }
 
-        func awaitAiring() throws {
-            try Processes.wait("it is not aired") { !Processes.isFrozen(self.pid) }
+        private func awaitFreeze() throws {
             try Processes.wait("it is not frozen again") { Processes.isFrozen(self.pid) }
         }
 
         func expectAiring(
             _ change: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
         ) throws {
+            let count = try Processes.sleepCount(of: pid)
             let begin = MonotonicClock.nanoseconds
             try change()
-            try awaitAiring()
+            try Processes.awaitThaw(of: pid, since: count)
+            try awaitFreeze()
             #expect(
                 MonotonicClock.nanoseconds - begin < HeldSettingsTests.patience,
                 sourceLocation: sourceLocation)

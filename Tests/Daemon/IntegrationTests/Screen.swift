@@ -81,6 +81,13 @@ final class Screen {
         return (time, String(words[1]))
     }
 
+    /// Destroys the window of another client, shown or not.
+    func destroy(_ name: String) throws {
+        var request = try request("breaks")
+        request.arguments.append(name)
+        guard try run(request).exit == .status(0) else { throw TestError("no window \(name)") }
+    }
+
     /// Changes a setting of the display, as the words say.
     func change(_ words: String...) throws {
         var request = try request("changes")
@@ -123,6 +130,28 @@ final class Screen {
         return try ChildProcess(
             ChildRequest(
                 probe, arguments: [probe] + words, environment: ["DISPLAY=\(display)"]))
+    }
+
+    /// Says in the window manager's place that the window has the focus. Returns false if there is no
+    /// such window.
+    func putInFront(_ name: String) throws -> Bool {
+        var request = try request("fronts")
+        request.arguments.append(name)
+        return try run(request).exit == .status(0)
+    }
+
+    /// A client that changes a property of the root window without a pause, when it has begun.
+    func flood(_ property: String) throws -> ChildProcess {
+        let pipe = try Pipe()
+        var request = try request("floods")
+        request.arguments.append(property)
+        request.descriptors[1] = pipe.writeEnd
+        let process = try ChildProcess(request)
+        pipe.closeWriteEnd()
+        guard try readLine(pipe.readEnd) == "flooding" else {
+            throw TestError("nothing changes \(property)")
+        }
+        return process
     }
 
     /// A settings manager: each line that it reads is a setting, which it answers with "set".

@@ -19,7 +19,7 @@ import Testing
         ///   - profile: the lines of a profile, by which alone the probe is held.
         init(
             _ words: String, exec: String? = nil, lines: [String] = [], isStrict: Bool = false,
-            profile: String? = nil
+            profile: String? = nil, configuration: [String] = []
         ) throws {
             try requireOrSkip(
                 getuid() == 0 && Cgroups.mount != nil, "instances have no cgroups here")
@@ -32,6 +32,7 @@ import Testing
                 compositor.variables.map { "Environment=\($0)" }
                 + ["Environment=HOME=\(compositor.folder.path)", "User=\(windowUser)"] + lines
             var options = TestDaemon.Options()
+            options.configuration = configuration
             if let profile {
                 options.profiles["\(SurfaceDepthTests.app).conf"] =
                     "[Profile]\nProgram=\(program)\nWindow=yes\n\(profile)\n"
@@ -159,6 +160,22 @@ import Testing
         }
         #expect(code == "depth_other_display")
         #expect(try bench.compositor.windows() == [])
+    }
+
+    @Test func `a launch that the compositor does not answer goes on cold, and the next is held`()
+        throws
+    {
+        // The program itself gives up.
+        let bench = try Bench("flags one", configuration: ["StartDeadlineSec=1000"])
+        let held = try bench.awaitHeld()
+        bench.compositor.stop()
+        let client = try bench.daemon.client()
+        let launched = try client.launch(Self.app)
+        bench.compositor.resume()
+        #expect(launched.kind == .cold && launched.instance != held.instance)
+        let reasons = try client.explain(Self.app).reasons.map(\.code)
+        #expect(!reasons.contains { $0.hasPrefix("depth_") }, "\(reasons)")
+        #expect(try bench.awaitHeld().instance != held.instance)
     }
 
     @Test func `the end of the compositor ends the held window, and nothing else`() throws {

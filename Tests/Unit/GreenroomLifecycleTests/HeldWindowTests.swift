@@ -115,6 +115,17 @@ import Testing
         #expect(!stage.effects.contains(.thaw(first)))
     }
 
+    @Test func `keeps the call for which it is launched if its window takes its time`() {
+        var stage = named()
+        stage.send(.called(first, isLaunch: true))
+        let effects = stage.wait(.seconds(3))
+        #expect(!effects.contains(.kill(first)) && !effects.contains(where: isCold))
+        #expect(stage.core.instance(first)?.state == .active)
+        stage.send(.started(first))
+        #expect(stage.core.instance(first)?.launchKind == .prewarmed)
+        #expect(stage.core.demotion(of: Stage.app) == nil)
+    }
+
     @Test func `that was called on its way is launched as soon as it is there`() {
         var stage = Stage(.prewarmed { $0.depth = .window })
         stage.send(.nameWatched(first))
@@ -354,14 +365,6 @@ import Testing
             (.showsNotice, { $0.send(.misfired($1, .showsNotice)) }),
             (.notFrozen, { pause(&$0, $1, .freezeFailed($1)) }),
             (.endedHeld, { pause(&$0, $1, .frozen($1), .exited($1, .exited(0))) }),
-            (
-                .noWindow,
-                { stage, first in
-                    pause(&stage, first, .frozen(first))
-                    stage.launch()
-                    stage.wait(.seconds(3))
-                }
-            ),
         ]
     }
 
@@ -447,6 +450,39 @@ import Testing
         #expect(stage.core.instance(second)?.depth == .main)
     }
 
+    @Test func `that failed is held at once when a client resets it`() {
+        var stage = held()
+        stage.send(.frozen(first))
+        stage.die(first, .exited(1))
+        stage.send(.paused(second, byteCount: 1))
+        #expect(stage.core.instance(second)?.depth == .main)
+        stage.send(.requested(stage.request(), .resetFailed(Stage.app)))
+        #expect(stage.core.instance(second)?.state == .terminating)
+        stage.die(second)
+        #expect(stage.core.instances.last?.depth == .window)
+    }
+
+    @Test func `that failed, and was reset on battery, is held when there is power`() {
+        var policy = Policy()
+        policy.inspectsConditions = true
+        var stage = held()
+        stage.send(.frozen(first))
+        stage.die(first, .exited(1))
+        stage.send(.paused(second, byteCount: 1))
+        stage.send(.policyChanged(policy))
+        stage.send(.conditionsInspected(.lowBattery))
+        stage.send(.requested(stage.request(), .resetFailed(Stage.app)))
+        #expect(stage.core.instance(second)?.state == .prewarmed)
+        for obstacle in [PrewarmObstacle.lowBattery, .lowBattery, nil] {
+            #expect(stage.core.instance(second)?.state == .prewarmed)
+            #expect(stage.wait(policy.conditionsRetryFirst * 8).contains(.inspectConditions))
+            stage.send(.conditionsInspected(obstacle))
+        }
+        #expect(stage.core.instance(second)?.state == .terminating)
+        stage.die(second)
+        #expect(stage.core.instances.last?.depth == .window)
+    }
+
     /// If the next supervisor finds no process, that says nothing about the program.
     @Test func `that is gone with its spawner is held again`() {
         var stage = held()
@@ -454,7 +490,8 @@ import Testing
         #expect(stage.core.demotion(of: Stage.app) == nil)
     }
 
-    @Test func `whose window does not appear is launched cold, and not held again`() throws {
+    /// The display may have been busy: a client has grabbed it, for example.
+    @Test func `whose window does not appear once is launched cold, and held again`() throws {
         var stage = held { $0.prewarmCount = 2 }
         stage.send(.paused(second, byteCount: 1, hasOtherThreads: true))
         stage.send(.frozen(first))
@@ -463,18 +500,112 @@ import Testing
         let told = try #require(
             stage.core.instances(of: Stage.app).first { $0.state == .launching }?.instance)
         let effects = stage.wait(.seconds(2))
-        #expect(stage.core.demotion(of: Stage.app)?.fault == .noWindow)
-        #expect(stage.savedApps[Stage.app]?.prewarmFailures == 0)
+        #expect(stage.core.demotion(of: Stage.app) == nil)
+        #expect(stage.savedApps[Stage.app]?.prewarmFailures == 1)
         #expect(effects.contains(.kill(told)))
         // The other held instance is not tried.
-        let isCold = effects.contains {
-            if case .spawn(_, _, .launch) = $0 { true } else { false }
+        #expect(effects.contains(where: isCold))
+        let other = told == first ? second : first
+        #expect(stage.core.instance(other)?.state == .prewarmed)
+    }
+
+    @Test func `that meets a stall together with another launch is held again`() {
+        var stage = held { $0.prewarmCount = 2 }
+        stage.send(.paused(second, byteCount: 1, hasOtherThreads: true))
+        stage.send(.frozen(first))
+        stage.send(.frozen(second))
+        stage.launch()
+        stage.wait(.milliseconds(500))
+        stage.launch()
+        stage.wait(.seconds(3))
+        #expect(stage.savedApps[Stage.app]?.prewarmFailures == 2)
+        #expect(stage.core.demotion(of: Stage.app) == nil)
+    }
+
+    /// The library gives up if the display does not answer.
+    @Test func `that meets a stall together with a launch that gives up is held again`() throws {
+        var stage = held { $0.prewarmCount = 2 }
+        stage.send(.paused(second, byteCount: 1, hasOtherThreads: true))
+        stage.send(.frozen(first))
+        stage.send(.frozen(second))
+        stage.launch()
+        let earlier = try #require(
+            stage.core.instances(of: Stage.app).first { $0.phase == .toldToGo }?.instance)
+        stage.launch()
+        stage.send(.channelLost(earlier == first ? second : first))
+        stage.wait(.seconds(3))
+        #expect(stage.core.demotion(of: Stage.app) == nil)
+    }
+
+    @Test func `after a prewarm that failed is held again when its window does not appear once`()
+        throws
+    {
+        var stage = Stage(.prewarmed { $0.depth = .window })
+        stage.die(first, .signaled(9, coreDumped: false))
+        #expect(stage.savedApps[Stage.app]?.prewarmFailures == 1)
+        stage.awaitRetry()
+        let held = try #require(stage.core.instances.last?.instance)
+        stage.send(.paused(held, byteCount: 1, hasOtherThreads: true))
+        stage.send(.frozen(held))
+        stage.launch()
+        stage.wait(.seconds(3))
+        #expect(stage.core.instance(held)?.state == .terminating)
+        #expect(stage.core.demotion(of: Stage.app) == nil)
+    }
+
+    @Test func `whose window does not appear, appears, and does not appear is held again`() throws {
+        var stage = held { $0.isSingleInstance = false }
+        for isShown in [false, true, false] {
+            let id = try #require(stage.core.instances.last?.instance)
+            stage.send(.paused(id, byteCount: 1, hasOtherThreads: true))
+            stage.send(.frozen(id))
+            stage.launch()
+            if isShown { stage.send(.started(id)) } else { stage.wait(.seconds(3)) }
+            stage.awaitRetry()
         }
-        #expect(isCold)
+        #expect(stage.core.demotion(of: Stage.app) == nil)
+    }
+
+    /// A window that a call waits for in vain is not shown either.
+    @Test func `that a call keeps waiting between two launches without a window is not held again`()
+        throws
+    {
+        var stage = held { $0.isSingleInstance = false }
+        for isCall in [false, true, false] {
+            let id = try #require(stage.core.instances.last?.instance)
+            stage.send(.nameWatched(id))
+            stage.send(.paused(id, byteCount: 1, hasOtherThreads: true))
+            stage.send(.frozen(id))
+            if isCall { stage.send(.called(id, isLaunch: true)) } else { stage.launch() }
+            stage.wait(.seconds(3))
+            if isCall { stage.die(id, .exited(0)) }
+            stage.awaitRetry()
+        }
+        #expect(stage.core.demotion(of: Stage.app)?.fault == .noWindow)
+    }
+
+    @Test func `whose window does not appear twice in a row is not held again`() throws {
+        var stage = held { $0.prewarmCount = 2 }
+        stage.send(.paused(second, byteCount: 1, hasOtherThreads: true))
+        stage.send(.frozen(first))
+        stage.send(.frozen(second))
+        stage.launch()
+        stage.wait(.seconds(2))
+        let cold = try #require(
+            stage.core.instances(of: Stage.app).first { $0.launchKind == .cold }?.instance)
+        stage.send(.spawned(cold))
+        stage.die(cold, .exited(0))
+        stage.wait(.milliseconds(1))
+        stage.launch()
+        let effects = stage.wait(.seconds(2))
+        #expect(stage.core.demotion(of: Stage.app)?.fault == .noWindow)
+        #expect(effects.contains(where: isCold))
         #expect(
             !stage.core.instances(of: Stage.app).contains {
                 $0.depth == .window && $0.state != .terminating
             })
+        stage.send(.requested(stage.request(), .resetFailed(Stage.app)))
+        #expect(stage.core.demotion(of: Stage.app) == nil)
     }
 
     @Test(arguments: [PrewarmDepth.main, .window])
@@ -495,5 +626,13 @@ import Testing
             if case .spawn(_, _, .launch) = $0 { true } else { false }
         }
         #expect(isCold == (depth == .window))
+    }
+}
+
+extension Stage {
+    /// Lets time pass until the app may be prewarmed again.
+    fileprivate mutating func awaitRetry() {
+        guard let time = savedApps[Stage.app]?.prewarmRetryAt, time > now else { return }
+        wait(now.duration(to: time))
     }
 }

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `is another process, and the instance waits until that process says so`() async {
+    @Test func `is a process of its own, and the instance waits until it watches the name`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let supervisor = try TestSupervisor(
