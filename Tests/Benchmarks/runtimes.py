@@ -7,8 +7,8 @@ program has the medians. A program is skipped, with the reason, where its interp
 of the second table are launched until the daemon has learned what they import. Beside some of them are measured,
 in the same rounds, what others offer (runtime_peers.py).
 
-At last, each program is asked whether it is slower with Greenroom: it is if it was slower in so many rounds that
-chance would do so once in a thousand times.
+Last, each program is tested for being slower with Greenroom. It counts as slower if it was slower in more rounds than
+chance would explain but once in a thousand times.
 """
 
 import argparse
@@ -27,7 +27,7 @@ sys.dont_write_bytecode = True
 
 import bars
 import runtime_peers
-from bench import PATIENCE_SECONDS, Daemon, describe, percentile, prewarm_request
+from bench import PATIENCE_SECONDS, Daemon, describe, percentile, prewarm_request, raise_priority
 from control import request
 
 # The name, the words (FILE is the script), the script, and how much of the direct time it may take.
@@ -175,12 +175,14 @@ def since(began, moments):
     return [(moment - began) / 1e6 for moment in moments]
 
 
-def directly(words):
+def directly(words, priority=0):
     output, its_output = os.pipe()
     null = os.open("/dev/null", os.O_RDWR)
+    # Only this process has the higher priority.
+    ordinary = {"scheduler": (os.SCHED_FIFO, os.sched_param(priority))} if priority else {}
     began = time.monotonic_ns()
     pid = os.posix_spawn(words[0], words, os.environ, file_actions=[
-        (os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, its_output, 1)])
+        (os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, its_output, 1)], **ordinary)
     os.close(its_output)
     os.close(null)
     values = since(began, times(output))
@@ -288,9 +290,10 @@ def main():
                     print(f"# {name}: {learned(daemon, identifier(name))}")
             peers = runtime_peers.start({name: program for name, (program, _) in found.items()}, folder)
             samples = {name: ([], []) for name in found}
+            priority = raise_priority()
             for _ in range(arguments.rounds):
                 for name, (direct, prewarmed) in samples.items():
-                    direct.append(directly(found[name][0]))
+                    direct.append(directly(found[name][0], priority))
                     prewarmed.append(launched(daemon, identifier(name)))
                     for peer in peers:
                         if peer.program == name:

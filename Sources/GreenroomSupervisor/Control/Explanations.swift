@@ -186,7 +186,7 @@ struct Explanations {
     private func machineReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
         if app.isPrewarmingWanted, objections.objection(to: app) == nil {
-            reasons += inspections.holds
+            reasons += inspections.obstacles
         }
         let pressure = core.lifecycle.pressure
         if pressure > .none {

@@ -13,7 +13,7 @@ extension LearnedImports {
     func clientNote(isPreparing: Bool) -> Control.Note? {
         guard !lines.isEmpty || !refused.isEmpty else { return nil }
         let imports =
-            lines.isEmpty
+            names.isEmpty
             ? "nothing that its launches import can be imported before"
             : "its instances import \(names.count) module\(names.count == 1 ? "" : "s") before "
                 + "their pause, as its launches do"
@@ -37,8 +37,9 @@ extension LearnedImports {
                 + (cause.count > 1 ? ", like \(cause.count - 1) that import it" : "")
         }
         let rest = causes.count - named.count
-        return "; \(refused.count) are left to launches: " + named.joined(separator: "; ")
-            + (rest > 0 ? "; and \(rest) more" : "")
+        let compiled = compiledCount == 0 ? "" : " (\(compiledCount) of them compiled before)"
+        return "; \(refused.count) are left to launches\(compiled): "
+            + named.joined(separator: "; ") + (rest > 0 ? "; and \(rest) more" : "")
     }
 
     private static func words(for reason: String) -> String {

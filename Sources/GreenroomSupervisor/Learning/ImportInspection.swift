@@ -68,7 +68,7 @@ final class ImportInspection {
         return true
     }
 
-    /// Kills the inspection after so many minutes, or after fewer if it is in the way.
+    /// Kills the inspection after this many minutes, or earlier if it is in the way.
     private func limitTime(
         _ spawner: CurrentSpawner, minutes: Int, _ isInTheWay: @escaping () -> Bool
     ) throws(SystemdError) {

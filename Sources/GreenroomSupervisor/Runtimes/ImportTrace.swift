@@ -288,9 +288,31 @@ struct ImportTrace {
             byteCount += moreBytes
             listed.formUnion(group)
         }
+        imports += compiled(of: names.filter { !listed.contains($0) }, reasons, beside: imports)
         return LearnedImports(
             imports: imports, refused: refused,
             variables: asked(by: listed).filter { $0.first != "?" })
+    }
+
+    /// The lines of modules that are compiled before the pause and run at the launch, of those that
+    /// are not loaded before the pause: all that one list can have. Another file may be compiled
+    /// than was inspected, so there is no stamp.
+    private func compiled(
+        of names: [String], _ reasons: [String: String],
+        beside others: [(name: String, stamp: String)]
+    ) -> [(name: String, stamp: String)] {
+        var (count, byteCount) = (others.count, LearnedImports.byteCount(of: others))
+        var (found, seen): ([(name: String, stamp: String)], Set<String>) = ([], [])
+        for name in names where reasons[name] != "excluded" && seen.insert(name).inserted {
+            guard stamps[name] != nil, name.first == "/", LearnedImports.canList("~" + name),
+                ![".json", ".node", ".mjs"].contains(where: name.hasSuffix)
+            else { continue }
+            let line = (name: "~" + name, stamp: "-")
+            (count, byteCount) = (count + 1, byteCount + LearnedImports.byteCount(of: [line]))
+            guard LearnedImports.fits(count: count, byteCount: byteCount) else { break }
+            found.append(line)
+        }
+        return found
     }
 
     /// The questions that each module asks.

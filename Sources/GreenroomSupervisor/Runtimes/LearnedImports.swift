@@ -16,9 +16,11 @@ struct LearnedImports: Hashable, Sendable {
 
     /// The lines for the hook, in the order of the imports: a name, a tab, and a stamp that tells
     /// the module's file from another one. After them, such lines about other files that the
-    /// modules read, with = before the path, and lines that begin with ?: calls of functions with
-    /// their values, and ?terminal if the imports have asked whether a standard stream is a
-    /// terminal and found none (the hook starts a launch with a terminal anew).
+    /// modules read, with = before the path, about modules that are only compiled, with ~ before
+    /// the path, and lines that begin with ?: calls of functions with their values, and ?terminal
+    /// if the imports have asked whether a standard stream is a terminal and found none (the hook
+    /// starts a launch with a terminal anew). Between the modules, ?begins: and a word of
+    /// `python/beginning.py`: what the program must import first.
     let lines: [String]
     let refused: [Refusal]
     /// The variables that the imports read. They must be the same at a launch.
@@ -118,8 +120,11 @@ struct LearnedImports: Hashable, Sendable {
 
     /// The names of the modules alone.
     var names: [String] {
-        lines.filter { $0.first != "=" && $0.first != "?" }.map { String($0.prefix { $0 != "\t" }) }
+        lines.filter { !"=?~".contains($0.first!) }.map { String($0.prefix { $0 != "\t" }) }
     }
+
+    /// How many modules are only compiled.
+    var compiledCount: Int { lines.count { $0.first == "~" } }
 
     /// A report from which ``init(report:)`` makes the same list.
     var report: [String] {

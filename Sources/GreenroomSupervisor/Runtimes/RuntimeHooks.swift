@@ -52,7 +52,10 @@ extension Runtime {
         let shared = ["libgreenroom-runtime.so", "\(rawValue)/placeholder"]
         return switch self {
         case .python: shared + ["python/sitecustomize.py"]
-        case .node: shared + ["node/greenroom.cjs", "node/learned.cjs", "node/world.cjs"]
+        case .node:
+            shared
+                + ["greenroom", "learned", "compiled", "world", "callers", "requires"]
+                .map { "node/\($0).cjs" }
         case .ruby: shared + ["ruby/greenroom.rb"]
         case .perl: shared + ["perl/Greenroom.pm"]
         case .java: ["libgreenroom-jvm.so"]

@@ -45,13 +45,14 @@ struct RuntimeStart: Hashable, Sendable {
     }
 
     /// The words of a process that inspects imports, whose names it reads from its standard input.
+    /// That of Python also reads what the manifest's script imports first.
     var inspection: [String] {
         switch runtime {
         case .python:
             command.boot + [
                 "-S", "\(hooks)/python/inspect_imports.py", "-",
                 "\(hooks)/libgreenroom-inspect.so",
-            ]
+            ] + command.program.prefix(1).filter { $0.hasPrefix("/") }
         case .perl: command.boot + ["\(hooks)/perl/inspect.pl"]
         case .ruby: command.boot + ["\(hooks)/ruby/inspect.rb"]
         case .r: wordsOfR("\(hooks)/r/inspect.R")
@@ -67,7 +68,8 @@ struct RuntimeStart: Hashable, Sendable {
         let names =
             switch runtime {
             case .python:
-                ["python/inspect_imports.py", "python/module_state.py", "libgreenroom-inspect.so"]
+                ["inspect_imports", "module_state", "beginning"].map { "python/\($0).py" }
+                    + ["libgreenroom-inspect.so"]
             case .perl: ["perl/inspect.pl"]
             case .ruby: ["ruby/inspect.rb"]
             case .r: ["r/inspect.R"]

@@ -247,7 +247,7 @@
                        (setq command-line-args-left (nthcdr 2 command-line-args-left)))))
                   ;; The record is sent once: what a program loads first does not change.
                   (record (funcall send-record (funcall first-names rest))))
-            (funcall native 'resume))))
+            (funcall native 'go-on))))
        (pause
         (lambda ()
           (unintern "greenroom-functions" obarray)

@@ -191,7 +191,7 @@ static void become(jni_environment *env) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
-    launch_resume();
+    launch_go_on();
 }
 
 // --- What the launcher calls.

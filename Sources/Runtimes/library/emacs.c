@@ -67,9 +67,9 @@ static value variables(environment *env, ptrdiff_t count, value *arguments, void
     return bytes_of(env, *launch_environment, byte_count(launch_environment));
 }
 
-static value resume(environment *env, ptrdiff_t count, value *arguments, void *data) {
+static value go_on(environment *env, ptrdiff_t count, value *arguments, void *data) {
     (void)count, (void)arguments, (void)data;
-    launch_resume();
+    launch_go_on();
     return truth(env, true);
 }
 
@@ -135,7 +135,7 @@ EXPORT int emacs_module_init(struct runtime *runtime) {
         callback body;
     } functions[] = {
         {"wait", 0, wait_for_launch}, {"words", 0, words},
-        {"variables", 0, variables},  {"resume", 0, resume},
+        {"variables", 0, variables},  {"go-on", 0, go_on},
         {"start-anew", 1, start_anew}, {"take", 1, take},
         {"watch", 1, watch},          {"unchanged", 0, are_unchanged},
         {"variables-equal", 1, have_equal_variables},

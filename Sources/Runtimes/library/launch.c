@@ -79,7 +79,7 @@ bool launch_has_streams(void) {
     return true;
 }
 
-void launch_resume(void) {
+void launch_go_on(void) {
     greenroom_prewarm_started(0);
 }
 

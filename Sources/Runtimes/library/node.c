@@ -38,8 +38,8 @@ WEAK int napi_get_cb_info(environment, call, size_t *count, value *arguments, va
 WEAK int napi_get_value_int32(environment, value, int32_t *result);
 WEAK int napi_get_value_string_utf8(environment, value, char *text, size_t size, size_t *length);
 
-/// Node's array `stdio` (src/node.cc): the state of descriptors 0, 1 and 2 at its start. It has no
-/// symbol.
+/// Node's array `stdio` (src/node.cc): the state of descriptors 0, 1 and 2 when Node starts. The array
+/// has no symbol, so `search_object` looks for it in the writable segments.
 struct stream {
     int flags;
     bool is_terminal;
@@ -125,10 +125,10 @@ static value wait_for_launch(environment env, call info) {
     return words;
 }
 
-static value resume(environment env, call info) {
+static value go_on(environment env, call info) {
     (void)info;
     value nothing;
-    launch_resume();
+    launch_go_on();
     napi_get_undefined(env, &nothing);
     return nothing;
 }
@@ -224,7 +224,7 @@ EXPORT value napi_register_module_v1(environment env, value exports) {
         const char *name;
         callback body;
     } functions[] = {
-        {"findStreams", find_streams}, {"wait", wait_for_launch}, {"resume", resume},
+        {"findStreams", find_streams}, {"wait", wait_for_launch}, {"goOn", go_on},
         {"startAnew", start_anew},     {"take", take},            {"watch", watch},
         {"areUnchanged", are_unchanged}, {"stamp", stamp}, {"sendTo", send_to},
         {"haveEqualVariables", have_equal_variables},

@@ -157,5 +157,5 @@ EXPORT void greenroom_perl_become(perl *interpreter, void *function) {
     if (size < 0) launch_start_anew(GR_ANEW_FAILED);
     Perl_lex_stuff_pvn(interpreter, line, (size_t)size, 0);
     free(line);
-    launch_resume();
+    launch_go_on();
 }

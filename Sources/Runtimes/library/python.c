@@ -102,7 +102,7 @@ static object *become(object *self, object *arguments) {
     place.filename[-2] = *kind == 'c' ? text : NULL;
     // From now on, only the first item is read: it decides sys.path[0].
     (*place.arguments)[0] = first;
-    launch_resume();
+    launch_go_on();
     return PyBool_FromLong(1);
 }
 

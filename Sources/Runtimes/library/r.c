@@ -122,7 +122,7 @@ EXPORT value *greenroom_r_become(value *placeholder, value *file, value *words) 
         return Rf_allocVector(LOGICALS, 0);
     // R keeps copies of the words.
     R_set_command_line_arguments(LENGTH(words), strings_of(words));
-    launch_resume();
+    launch_go_on();
     return R_NilValue;
 }
 

@@ -37,9 +37,9 @@ static VALUE wait_for_launch(VALUE module) {
     return words;
 }
 
-static VALUE resume(VALUE module) {
+static VALUE go_on(VALUE module) {
     (void)module;
-    launch_resume();
+    launch_go_on();
     return ruby_true();
 }
 
@@ -109,7 +109,7 @@ EXPORT void start_ruby(void) __asm__("Init_libgreenroom-runtime");
 void start_ruby(void) {
     VALUE module = rb_define_module("GreenroomRuntime");
     rb_define_module_function(module, "wait", (method)wait_for_launch, 0);
-    rb_define_module_function(module, "resume", (method)resume, 0);
+    rb_define_module_function(module, "go_on", (method)go_on, 0);
     rb_define_module_function(module, "start_anew", (method)start_anew, 1);
     rb_define_module_function(module, "take", (method)take, 1);
     rb_define_module_function(module, "watch", (method)watch, 1);

@@ -25,7 +25,7 @@ extern char **launch_environment;
 bool launch_is_possible(void);
 
 /// Reports the pause and waits. After it returns true, the process has the launch's descriptors,
-/// working directory, umask, environ and command line, and must either call `launch_resume` or start
+/// working directory, umask, environ and command line, and must either call `launch_go_on` or start
 /// anew. Returns false at once if this process is not prewarmed.
 bool launch_wait(void);
 
@@ -34,7 +34,7 @@ bool launch_wait(void);
 bool launch_has_streams(void);
 
 /// Reports that the process goes on as the launch. No code of the program may have run before.
-void launch_resume(void);
+void launch_go_on(void);
 
 /// Executes the launch's words in this process, as a direct call would have: the interpreter that
 /// this process runs, with the launch's words and environment. Does not return.

@@ -75,7 +75,7 @@ function prepare() {
     get() {
       settle(runMain.value);
       const learned = load(runtime, imports.split('\n').filter((line) => line !== ''));
-      watchFiles(runtime, learned?.modules ?? Object.values(require.cache));
+      watchFiles(runtime, learned?.modules ?? Object.values(require.cache), learned?.descriptions ?? []);
       learned?.hide();
       const words = runtime.wait();
       if (!words) giveUp('nobody waits for this process');
@@ -86,7 +86,7 @@ function prepare() {
       } catch {
         runtime.startAnew(failed);
       }
-      runtime.resume();
+      runtime.goOn();
       /^/.exec(''); // Node resets RegExp's memory of the last match before it runs a program.
       // A bound function adds no frame to stack traces. Recent versions pass the program's name as
       // it was before this file ran.
@@ -119,10 +119,10 @@ function load(runtime, lines) {
 }
 
 // Watches the loaded files, their folders, the folders above up to the package, each package.json for which Node has
-// looked there, and the folders in which Node looks for packages. The folder above node_modules is not watched: other
+// looked there (or will, for a module that is only compiled), and the folders in which Node looks for packages. The folder above node_modules is not watched: other
 // programs write to it at any time.
-function watchFiles(runtime, modules) {
-  const watched = new Set(Module.globalPaths);
+function watchFiles(runtime, modules, descriptions) {
+  const watched = new Set([...Module.globalPaths, ...descriptions]);
   for (const { filename: file, paths } of modules) {
     watched.add(file);
     for (const folder of paths ?? []) watched.add(folder);

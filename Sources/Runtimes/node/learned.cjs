@@ -9,9 +9,12 @@
 'use strict';
 const Module = module.constructor;
 const fs = require('fs');
+const Compiled = require('./compiled.cjs');
 const World = require('./world.cjs');
 const callers = require('./callers.cjs');
 const watchRequires = require('./requires.cjs');
+// What the program may replace.
+const { getPrototypeOf } = Object, { defineProperty } = Reflect;
 
 // A group of fewer modules, and fewer bytes of text, is not worth its comparison.
 const fewest = 4, smallest = 40_000;
@@ -31,12 +34,16 @@ const sizeOf = (modules) => modules.reduce((sum, { filename }) => sum + fs.statS
 // has loaded. No two groups have a module in common, so the order in which the program asks for them does not matter.
 module.exports = class Learned {
   modules = [];
+  get descriptions() {
+    return this.#compiled.descriptions;
+  }
   #groups = new Set();
   // The cache that Node would have without hidden modules, and the group of each hidden file.
   #cache = Module._cache;
   #loadPlainly = Module._load;
   #hidden = new Map();
   #stamps = new Map();
+  #compiled;
   #runtime;
   #load;
   #giveUp;
@@ -57,28 +64,33 @@ module.exports = class Learned {
     this.#runtime = runtime;
     this.#load = load;
     this.#giveUp = giveUp;
-    const stamps = this.#stamps, questions = new Map();
+    this.#compiled = new Compiled(runtime);
+    const stamps = this.#stamps, compiled = [], questions = new Map();
     for (const line of lines) {
       const [name, stamp] = line.split('\t');
       if (name.startsWith('?')) {
         const [, question, file] = /^\?(.*?)=(\/.*)/.exec(name) ?? [undefined, name];
         questions.set(file, [...questions.get(file) ?? [], question]);
       } else {
-        const file = name.startsWith('=') ? name.slice(1) : name;
+        const file = /^[=~]/.test(name) ? name.slice(1) : name;
         if (stamp !== '-' && runtime.stamp(file) !== stamp) giveUp(`${file} is another file than was inspected`);
+        if (name.startsWith('=')) runtime.watch(file);
+        else compiled.push(file);
         if (file === name) stamps.set(file, stamp);
-        else runtime.watch(file);
       }
     }
     runtime.watch('/etc/localtime');
+    this.#calls = new World([process.binding('fs')], 1);
     Module._cache = this.#hidingCache();
     this.#watchHooks();
     // Node makes some objects when they are first looked at, and asks for a stream then.
     const giveBack = this.#replaceStreams();
     World.common();
     giveBack();
+    // signal-exit adds an emitter to the process, for which it alone looks. The inspection refuses signal-exit.
+    World.ignore(process, '__signal_exit_emitter__');
     this.#common = World.common();
-    this.#calls = new World([process.binding('fs')], 1);
+    compiled.forEach((file) => this.#compiled.add(file));
     this.#loadGroups(questions);
     this.#isLoaded = true;
   }
@@ -153,7 +165,8 @@ module.exports = class Learned {
         // A file that was not inspected does not run at all: another user may have written it.
         if (!this.#isLoaded && !this.#stamps.has(file)) this.#giveUp(`${file} was not inspected`);
         forgetGroupOf(file);
-        return Reflect.defineProperty(cache, file, property);
+        if (property.value && getPrototypeOf(property.value) === Module.prototype) this.#compiled.offer(file, property.value);
+        return defineProperty(cache, file, { __proto__: null, ...property });
       },
       deleteProperty: (cache, file) => {
         forgetGroupOf(file);
@@ -222,9 +235,11 @@ module.exports = class Learned {
     this.#variables = variablesNow();
     this.#user = userNow();
     this.modules = [];
+    this.#compiled.isLaunched = true;
     // A module that is the program must run as such.
     const file = Module._findPath(process.argv[1], null, true);
     const main = file && fs.realpathSync(file);
+    this.#compiled.drop(main);
     for (const group of this.#groups) {
       if (group.modules.some(({ filename }) => filename === file || filename === main)) this.#forget(group);
     }
@@ -237,7 +252,7 @@ module.exports = class Learned {
     let parent;
     try {
       // No group can be used any more if the program has changed something.
-      if (!this.#common.isUnchanged(isHarmless) || !this.#calls.isUnchanged() || isObserved()) {
+      if (!this.#common.isUnchanged(isHarmless) || !this.#calls.isUnchanged() || Compiled.isObserved()) {
         this.#groups.forEach((each) => this.#forget(each));
       } else if (file === group.root && this.#isAsBefore(group)) {
         parent = this.#requirer();
@@ -277,6 +292,7 @@ module.exports = class Learned {
     this.#groups.delete(group);
     for (const { filename } of group.modules) this.#hidden.delete(filename);
     if (!isGiven) this.#forgetFiles(group);
+    else group.modules.forEach(({ filename }) => this.#compiled.drop(filename));
   }
 
   // Node also remembers which file a request for a folder means, until it finds no module of that file.
@@ -319,12 +335,6 @@ module.exports = class Learned {
 // v8-compile-cache replaces the method that compiles modules, but the functions stay the same.
 function isHarmless(key, value) {
   return key === '_compile' && String(value).includes('self._moduleCompile(filename, content)');
-}
-
-// Whether the program looks at how modules are compiled: source maps change stacks, and a debugger counts calls.
-function isObserved() {
-  return ['internal/source_map/prepare_stack_trace', 'inspector']
-    .some((name) => process.moduleLoadList.includes(`NativeModule ${name}`));
 }
 
 function forgetPaths() {

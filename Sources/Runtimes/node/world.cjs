@@ -39,13 +39,21 @@ const own = new Map([
   [process, new Set(['mainModule', 'title', 'exitCode', 'moduleLoadList', '_preload_modules', '_events', '_eventsCount', '_exiting', 'domain'])],
   [Module, new Set(['globalPaths'])],
   [Module.prototype.require, new Set(['main'])],
+  [Error, new Set(['prepareStackTrace'])],
 ]);
+
+// A module that sets this back to what it was leaves a property without a value, where there was none before. To all others,
+// that is the same.
+function prepareStackTrace() {
+  const property = descriptorOf(Error, 'prepareStackTrace');
+  return property?.writable === false ? property : property?.get ?? property?.value;
+}
 
 // The state behind accessors, which a comparison of the accessors does not show.
 function hiddenState() {
   const { EventEmitter, captureRejections } = events;
   const { readFileSync, realpathSync, statSync, lstatSync, existsSync, openSync, readSync, closeSync } = fs;
-  return [buffer.INSPECT_MAX_BYTES, stream.getDefaultHighWaterMark?.(false), stream.getDefaultHighWaterMark?.(true),
+  return [prepareStackTrace(), buffer.INSPECT_MAX_BYTES, stream.getDefaultHighWaterMark?.(false), stream.getDefaultHighWaterMark?.(true),
     EventEmitter.defaultMaxListeners, captureRejections, stringify(util.inspect.defaultOptions),
     process.exitCode, process.hasUncaughtExceptionCaptureCallback(), Module.wrap, Module.wrapper[0], Module.wrapper[1],
     // Node uses these to load a module.
@@ -133,6 +141,11 @@ class World {
       if (hidden[i] !== this.#hidden[i]) return false;
     }
     return true;
+  }
+
+  // Leaves out a property of worlds that are made from now on.
+  static ignore(object, key) {
+    own.get(object).add(key);
   }
 
   static plain = plain;

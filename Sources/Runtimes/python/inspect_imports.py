@@ -1,6 +1,6 @@
 """Finds out for Greenroom what imports do besides defining things. It runs in a separate process.
 
-    INTERPRETER [OPTIONS] -S inspect_imports.py LIST [LIBRARY]
+    INTERPRETER [OPTIONS] -S inspect_imports.py LIST [LIBRARY [PROGRAM]]
 
 LIST has the name of a module on each line, as the hook records it; - is standard input. Other lines are
 
@@ -12,7 +12,8 @@ LIST has the name of a module on each line, as the hook records it; - is standar
     <NAME STATEMENT          is executed in the module before the pause, and here after the imports
     >NAME                    a statement is executed in the module at the launch
 
-LIBRARY is libgreenroom-inspect.so, which also sees what extension modules read.
+LIBRARY is libgreenroom-inspect.so, which also sees what extension modules read. PROGRAM is the file that all launches run.
+What its first imports load may change other modules, because a launch is started anew unless it begins with these imports.
 The output has a line for each finding, with tabs:
 
     import   NAME  STAMP             may be imported before the pause; in the order of the list
@@ -20,6 +21,8 @@ The output has a line for each finding, with tabs:
     import   =PATH  STAMP            this is an input, or a module that is vouched for reads or looks for this file
     import   ?NAME/FUNCTION:(ARGUMENTS, NAMED ARGUMENTS, VALUE)  -    a call of a function that the profile names, or of one
                      of the standard library that starts a program
+    import   ?begins:WORD  -         the program must begin with this import (beginning.py), which comes after the imports of the
+                     lines above, and before those of the lines below
     reads    VARIABLE                a module that may be imported, or the interpreter's start, reads this variable
     vouched  DISTRIBUTION  VERSION   the profile was used for this version
     unknown  DISTRIBUTION  VERSION   the profile was not used. VERSION is - if none was found, and * if an import would
@@ -32,8 +35,10 @@ Every module that imports a refused one is refused, too, because without it, it 
 """
 import _thread
 import builtins
+import gc
 import importlib
 import io
+import itertools
 import os
 import signal
 import sys
@@ -42,11 +47,12 @@ import time
 import types
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import beginning  # noqa: E402
 import module_state  # noqa: E402
 
-# Neither this folder nor the name may be seen by what is imported.
+# Neither this folder nor the names may be seen by what is imported.
 sys.path_importer_cache.pop(sys.path.pop(0), None)
-del sys.modules["module_state"]
+del sys.modules["module_state"], sys.modules["beginning"]
 
 # The values that these modules keep are set again at the launch (sitecustomize.py).
 MENDED = {"logging", "multiprocessing.process"}
@@ -106,6 +112,8 @@ HARMLESS_STATE = {
     "urllib.parse": {"uses_netloc"},
 }
 HARMLESS = {"socket.__new__", "socket.gethostname"}
+# Show the syntax errors and warnings of a program, which Python finds before the program imports anything.
+SHOW_ERRORS = {"warnings", "traceback", "linecache", "tokenize", "codeop", "textwrap"}
 # No line of a list is longer (`LearnedImports.Limit.name`).
 LINE_LIMIT = 512
 
@@ -113,6 +121,7 @@ LINE_LIMIT = 512
 class Findings:
     def __init__(self):
         self.refused = {}  # module: the reason, for each module that is itself the cause
+        self.changing = set()  # modules that change what only another beginning of the program could notice
         self.variables = {}  # name: the modules that read it
         self.importers = {}  # module: the modules that import it
         self.pending = {}  # reason: modules
@@ -303,6 +312,20 @@ class WatchedWords(list):
         return list.__len__(self)
 
 
+class WatchedProgram(types.ModuleType):
+    """Stands for the program, which nobody knows yet."""
+
+    def __getattribute__(self, name):
+        # `inspect` looks through all modules for the one of a function.
+        if not is_called_by("inspect"):
+            findings.note("arguments")
+        return types.ModuleType.__getattribute__(self, name)
+
+    def __setattr__(self, name, value):
+        findings.note("arguments")
+        types.ModuleType.__setattr__(self, name, value)
+
+
 class WatchedStream(io.TextIOWrapper):
     def isatty(self):
         findings.note("terminal")
@@ -349,6 +372,7 @@ def watch_imports():
 
 
 def watch_all():
+    sys.modules["__main__"] = WatchedProgram("__main__")
     os.environ._data = os.environb._data = WatchedVariables(os.environ._data)
     sys.argv = WatchedWords([""])
     if hasattr(sys, "orig_argv"):
@@ -393,6 +417,7 @@ def state():
     return {"excepthook": sys.excepthook, "displayhook": sys.displayhook, "unraisablehook": sys.unraisablehook,
             "thread": threading.excepthook, "path": list(sys.path), "builtins": set(dir(builtins)),
             "recursion": sys.getrecursionlimit(), "switch": sys.getswitchinterval(), "path_hooks": list(sys.path_hooks),
+            "collector": (gc.isenabled(), gc.get_threshold()),
             "streams": [sys.stdin, sys.stdout, sys.stderr], "descriptors": descriptors(), "print": builtins.print,
             "open": builtins.open, "printed": printed()}
 
@@ -436,6 +461,9 @@ def changes(before, now):
 
 
 def refuse_for_state(name, changed):
+    if changed == {"builtins"}:
+        findings.changing.add(name)
+        return
     one = {"descriptors": "descriptor", "printed": "prints"}
     findings.refuse(name, one.get(*changed, "state") if len(changed) == 1 else "state")
 
@@ -481,14 +509,9 @@ def watch_execution():
 
 
 def import_all(names, answers):
-    """The modules of `answers` come first, so that their functions are replaced before other modules call them."""
     for number, name in enumerate(names):
-        findings.is_quiet = True
-        before, known, passing = state(), set(sys.modules), passing_state()
-        changed_within[:] = [set()]
-        findings.is_quiet = False
         try:
-            __import__(name)
+            import_one(name, lambda: __import__(name))
         except Warning:
             # A filter turns warnings into errors (-W, PYTHONWARNINGS), so a launch fails here, too. This module and
             # those after it are refused: a launch does not get to them, and importing them may prevent the warning.
@@ -496,12 +519,23 @@ def import_all(names, answers):
             break
         except BaseException:
             findings.refused[name] = "fails"
-        for reason, value in passing_state().items():
-            findings.settle(reason, value != passing[reason])
-        findings.is_quiet = True
         for answer in answers:
             if answer.module == name in sys.modules:
                 answer.begin()
+
+
+def import_one(name, call):
+    """Calls what imports the module, and finds out what that changes."""
+    findings.is_quiet = True
+    before, known, passing = state(), set(sys.modules), passing_state()
+    changed_within[:] = [set()]
+    findings.is_quiet = False
+    try:
+        call()
+    finally:
+        for reason, value in passing_state().items():
+            findings.settle(reason, value != passing[reason])
+        findings.is_quiet = True
         findings.modules.look(name)
         changed = changes(before, state()) - changed_within[0]
         if changed:
@@ -509,8 +543,64 @@ def import_all(names, answers):
             for new in (set(sys.modules) - known) | {name}:
                 refuse_for_state(new, changed)
         findings.is_quiet = False
-    for function, code in function_codes:
-        function.__code__ = code
+
+
+class Beginning:
+    """What the program imports first, in its order. So a launch has the effects of these imports on other modules, too, and
+    finds them as it would find them in a direct run."""
+
+    def __init__(self, words):
+        self.words = words
+        self.loaded = []  # for each word, the modules that were loaded by it
+        self.bound = []  # for each word, what the program's statement binds
+        self.before = set()  # the modules that were loaded before
+
+    def load(self):
+        """Returns whether all of it could be imported."""
+        self.before = set(sys.modules)
+        for word in self.words:
+            known = set(sys.modules)
+            try:
+                import_one(beginning.modules_of(word)[0], lambda: beginning.load(word))
+            except BaseException:
+                return False
+            now = beginning.bound(word)
+            # The program's statements run after all of this, so none may then bind something else. A value that only
+            # __getattr__ makes is asked for again.
+            if now[-1] is None or any(one is not other for earlier, found in zip(self.words, self.bound)
+                                      for one, other in zip(beginning.bound(earlier), found)):
+                return False
+            self.bound.append(now)
+            self.loaded.append(set(sys.modules) - known)
+        return True
+
+    def modules(self, count=None):
+        """The modules that the first `count` words loaded; those of all words if there is no count."""
+        return set().union(*self.loaded[:count])
+
+    def settle(self, findings):
+        """Refuses modules that change others, if the program can have the others without the change. Returns how many of
+        the words are needed so that the rest of the modules need not be refused."""
+        changing = set(findings.changing)
+        for name, changed, one in findings.modules.harmful_changes():
+            if is_harmless(changed, one) or is_standard(name):
+                continue
+            # Python may use the others before the program imports anything.
+            is_early = changed in self.before or changed in SHOW_ERRORS
+            if is_early and not (changed == "builtins" and one not in standard_builtins):
+                findings.refuse(name, "state")
+            changing.add(name)
+        changing = {name for name in changing if not findings.is_vouched(name, "state")}
+        for name in changing - self.modules():
+            findings.refuse(name, "state")
+        return max((number for number, loaded in enumerate(self.loaded, 1) if loaded & changing), default=0)
+
+    def first_refused(self, cause):
+        """The number of words before the first one that loads a refused module."""
+        for number, (word, loaded) in enumerate(zip(self.words, self.loaded)):
+            if not loaded.union(beginning.modules_of(word)).isdisjoint(cause):
+                return number
+        return len(self.words)
 
 
 def refuse_importers(names):
@@ -709,6 +799,15 @@ def is_standard_file(path):
         path.startswith(os.path.dirname(os.__file__) + "/") and "-packages/" not in path)
 
 
+def has_file(name):
+    """Whether the module can be imported by that name from a file."""
+    module = sys.modules.get(name)
+    if not issubclass(type(module), types.ModuleType) or not (name.isascii() and name.replace(".", "_").isidentifier()):
+        return False
+    own = module_state.namespace(module)
+    return getattr(own.get("__spec__"), "name", None) == name and isinstance(own.get("__file__"), str)
+
+
 def is_harmless(module, name):
     """Whether a global may differ. six, also a copy of it in a package, replaces its names by what they stand for, and Cython
     shares its types in a module."""
@@ -716,8 +815,8 @@ def is_harmless(module, name):
     return last == "six" or last.startswith("_cython_") or name in HARMLESS_STATE.get(module, ())
 
 
-def inspect(names, excluded, watched, profile, log):
-    """Imports the names, in a process that has imported nothing yet, and reports."""
+def inspect(names, words, excluded, watched, profile, log):
+    """Imports the names, in a process that has imported nothing yet, and reports. `words`: what the program imports first."""
     findings.is_quiet = True
     findings.modules = module_state.ModuleState(watched)
     if log:
@@ -738,13 +837,22 @@ def inspect(names, excluded, watched, profile, log):
     answers = profile.answers if profile.is_used else []
     answered = {(answer.module, answer.name) for answer in answers}
     answers = answers + [answer for answer in STANDARD_ANSWERS if (answer.module, answer.name) not in answered]
+    # These modules come first, so that their functions are replaced before other modules call them.
     first = {answer.module for answer in answers}
-    names = [name for name in names if name in first] + [name for name in names if name not in first]
+    first, names = [name for name in names if name in first], [name for name in names if name not in first]
+    import_all(first, answers)
+    # That runs after the pause, and in a direct run before the program.
+    program = Beginning([] if "usercustomize" in sys.modules else words)
+    if not program.load():
+        say("begins", str(len(program.loaded)))
+        return
     import_all([name for name in names if name not in KNOWN], answers)
+    for function, code in function_codes:
+        function.__code__ = code
     findings.is_quiet = True
-    for changing, changed, name in findings.modules.harmful_changes():
-        if not is_harmless(changed, name) and not is_standard(changing):
-            findings.refuse(changing, "state")
+    needed = program.settle(findings)
+    # What a launch has not recorded has a stamp, too.
+    names += sorted(name for name in program.modules(needed) - {*first, *names} if has_file(name))
     for changed, name in findings.modules.unknown_changes():
         if not is_harmless(changed, name):
             say("changed", changed, name)
@@ -754,19 +862,19 @@ def inspect(names, excluded, watched, profile, log):
     findings.refused.update({name: "excluded" for name in excluded})
     read_by_extensions = variables_of_extensions(log) if log else set()
     stamps = {}
-    for name in names:
+    for name in first + names:
         try:
             stamps[name] = stamp(sys.modules.get(name))
         except OSError:
             findings.refused.setdefault(name, "archive")
         if read_by_extensions & PER_LAUNCH:
             findings.refused.setdefault(name, "variables")  # it is not known which of them reads it
-    cause = refuse_importers(names)
+    cause = refuse_importers(first + names)
+    for name in first:
+        say_what_is_with(name, cause, stamps)
+    say("begins", str(program.first_refused(cause)), str(needed))
     for name in names:
-        if name in cause:
-            say("refused", name, findings.refused[cause[name]], cause[name])
-        else:
-            say("import", name, stamps[name])
+        say_what_is_with(name, cause, stamps)
     for path, found in findings.data.items():
         say("import", "=" + path, found or stamp_of_file(path))
     for line in findings.answers.values():
@@ -775,6 +883,13 @@ def inspect(names, excluded, watched, profile, log):
     read |= read_by_extensions - {"TZ"}  # which the hook applies
     for name in sorted(read):
         say("reads", name)
+
+
+def say_what_is_with(name, cause, stamps):
+    if name in cause:
+        say("refused", name, findings.refused[cause[name]], cause[name])
+    else:
+        say("import", name, stamps[name])
 
 
 def say(*fields):
@@ -787,14 +902,14 @@ def write_all(descriptor, text):
         data = data[os.write(descriptor, data):]
 
 
-def inspect_in_child(names, excluded, watched, profile, log):
+def inspect_in_child(names, words, excluded, watched, profile, log):
     """The lines of the report."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            inspect(names, excluded, watched, profile, log)
+            inspect(names, words, excluded, watched, profile, log)
             write_all(writer, "".join(report))
             status = 0
         except BaseException:
@@ -819,20 +934,31 @@ def main():
     log = os.environ.pop("GREENROOM_INSPECT", None)
     if log:
         os.set_inheritable(int(os.path.basename(log)), False)
+    # Without a name, the program has hidden an installed module from the launch that has recorded.
+    program = beginning.beginning_of(words[3]) if len(words) > 3 and names else []
+    # What is known, or excluded, need not be imported to end what comes before the pause.
+    program = list(itertools.takewhile(lambda word: KNOWN.union(excluded).isdisjoint(beginning.modules_of(word)), program))
     refused, watched = [], {}
     for _ in range(ROUND_LIMIT):
-        lines = inspect_in_child(names, excluded, watched, profile, log)
+        lines = inspect_in_child(names, program, excluded, watched, profile, log)
         newly = [line for line in lines if line.startswith("refused\t")]
         changed = [line.split("\t") for line in lines if line.startswith("changed\t")]
         lines = [line for line in lines if not line.startswith("changed\t")]
         for _, module, name in changed:
             watched.setdefault(module, set()).add(name)
+        _, possible, *needed = next(line.split("\t") for line in lines if line.startswith("begins\t"))
+        is_shorter = int(possible) < len(program)
+        program = program[:int(possible)]
+        if not needed:
+            continue  # nothing was found out but this
         refused += newly
-        if not newly and not changed:
+        if not newly and not changed and not is_shorter:
             break
         names = [line.split("\t")[1] for line in lines if line.startswith("import\t") and line[7] not in "=?"]
     else:
-        lines = []
+        lines, needed = [], [0]
+    begins = "\n".join("import\t?begins:{}\t-".format(word) for word in program[:int(needed[0])])
+    lines = [begins if line.startswith("begins\t") else line for line in lines if begins or not line.startswith("begins\t")]
     write_all(result, "".join(line + "\n" for line in refused + lines))
 
 
@@ -864,6 +990,7 @@ def start_with_library():
 
 words = list(sys.argv)
 installed_places, report = [], []
+standard_builtins = set(dir(builtins))
 function_codes = []  # (function, its own code)
 stream_encoding = {name: getattr(getattr(sys, name), "encoding", "utf-8") for name in ("stdin", "stdout", "stderr")}
 result, errors, prints = os.dup(1), os.dup(2), os.memfd_create("greenroom-prints")

@@ -19,6 +19,9 @@ OPTIONS, PROGRAM, HIDDEN, CHANGED, ENVIRONMENT, FAILED = 1, 2, 3, 4, 5, 7
 READ_AT_START = {"LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "__PYVENV_LAUNCHER__", "COVERAGE_PROCESS_START",
                  "COVERAGE_PROCESS_CONFIG"}
 
+# Begins lines of a list about the first imports of a program (beginning.py).
+BEGINS = "?begins:"
+
 # In bytes; the daemon reads no longer record.
 RECORD_LIMIT = 65536
 
@@ -38,10 +41,12 @@ class Prewarm:
         self.options = self.words[:-1]  # the interpreter's name is the first
         self.record = os.environ.pop("GREENROOM_RECORD", None)
         lines = [line.split("\t") for line in os.environ.pop("GREENROOM_IMPORTS", "").split("\n") if line]
-        # A name, and the `_stamp` of the module when it was inspected.
-        self.imports = [line for line in lines if line[0][0] not in "=<>?"]
+        # A name, and the `_stamp` of the module when it was inspected; or what the program must import first (BEGINS).
+        self.imports = [line for line in lines if line[0][0] not in "=<>?" or line[0].startswith(BEGINS)]
+        self.beginning = [line[0][len(BEGINS):] for line in self.imports if line[0].startswith(BEGINS)]
+        self.reader = _reader_of_beginnings() if self.beginning else None
         # After ?, a function of a module, how it was called in the inspection, and what it returned.
-        self.answers = _answers_by_module([line[0][1:] for line in lines if line[0][0] == "?"])
+        self.answers = _answers_by_module([line[0][1:] for line in lines if line[0][0] == "?" and not line[0].startswith(BEGINS)])
         # After =, a file that the modules read, or looked for, or a program, and its `_stamp_of_file`.
         self.data = [(line[0][1:], line[1]) for line in lines if line[0][0] == "="]
         # From a profile: a module, and a statement that is executed in it before the pause (<) or at the launch (>).
@@ -55,7 +60,10 @@ class Prewarm:
             self.has_sitecustomize = _import_sitecustomize()
         self.at_start = set(sys.modules)
         self._refuse()
+        # Also what could not be found: the program may have it.
+        self.asked, stop_log = _log_imports()
         self._import_all()
+        stop_log()
         self.imported = [name for name in sys.modules if name not in self.at_start]
         self.files = _files_of_modules()
         self._refuse_changes()
@@ -84,16 +92,19 @@ class Prewarm:
             raise Refusal("the start is traced")
         if self.imports and self.has_sitecustomize is None:
             raise Refusal("the machine's sitecustomize may change what is imported")
+        if self.beginning and _has_usercustomize():
+            raise Refusal("a usercustomize runs before what the program imports first")
 
     def _import_all(self):
         codes = []
         for name, *stamp in self.imports:
+            begins = name.startswith(BEGINS)
             try:
-                __import__(name)
+                self.reader.load(name[len(BEGINS):]) if begins else __import__(name)
             except BaseException as error:
                 # Half-defined modules stay, so nothing more may run here.
                 raise Refusal("importing {}: {!r}".format(name, error))
-            if stamp and stamp[0] != _stamp(sys.modules.get(name)):
+            if stamp and not begins and stamp[0] != _stamp(sys.modules.get(name)):
                 raise Refusal("{} is another file than was inspected".format(name))
             for function, answers in self.answers.get(name, {}).items():
                 codes.append(_answer(_function(sys.modules[name], function), answers))
@@ -199,6 +210,20 @@ def _is_sitecustomize_known():
         code = get_code("sitecustomize") if get_code else None
         return code is not None and set(code.co_names) <= {"apport_python_hook", "install", "ImportError"}
     return True
+
+
+def _has_usercustomize():
+    site = sys.modules.get("site")
+    return bool(getattr(site, "ENABLE_USER_SITE", None)) and any(
+        finder.find_spec("usercustomize", None) for finder in sys.meta_path)
+
+
+def _reader_of_beginnings():
+    """The module of beginning.py, which nobody finds in `sys.modules`."""
+    import beginning
+
+    del sys.modules["beginning"]
+    return beginning
 
 
 def _import_sitecustomize():
@@ -410,8 +435,8 @@ class Launch:
             return name
 
     def refuse_hidden(self, kind, value):
-        """Starts anew if a module in the program's folder hides one that was imported before the pause, or if
-        the program of `-m` is already imported."""
+        """Starts anew if a module in the program's folder hides one that was imported or looked for before the pause, or
+        if the program of `-m` is already imported."""
         imported = self.prewarm.imported
         if not imported:
             return
@@ -422,7 +447,7 @@ class Launch:
                 self.anew(HIDDEN)
         if getattr(sys.flags, "safe_path", False):
             return
-        tops = {name.partition(".")[0] for name in imported}
+        tops = {name.partition(".")[0] for name in (*imported, *self.prewarm.asked)}
         if kind == "f":
             names = _names_in_archive(value)
             folder = value if os.path.isdir(value) else os.path.dirname(os.path.realpath(value))
@@ -431,6 +456,16 @@ class Launch:
         if names is None:
             names = _importable_names(folder, tops)
         if not tops.isdisjoint(names):
+            self.anew(HIDDEN)
+
+    def refuse_other_beginning(self, kind, value):
+        """Starts anew unless the program begins with the imports that have come first before the pause: what they have done
+        to other modules is right only for such a program."""
+        first = self.prewarm.beginning
+        if not first:
+            return
+        is_script = kind == "f" and _names_in_archive(value) is None
+        if not is_script or self.prewarm.reader.beginning_of(value)[:len(first)] != first:
             self.anew(HIDDEN)
 
     def exchange_streams(self):
@@ -468,6 +503,7 @@ class Launch:
         self.compare()
         kind, value, arguments = self.program()
         self.refuse_hidden(kind, value)
+        self.refuse_other_beginning(kind, value)
         sys.argv[:] = arguments
         if hasattr(sys, "orig_argv"):
             sys.orig_argv[:] = self.words
@@ -534,7 +570,7 @@ def _record_at_exit(prewarm):
     import atexit
 
     owner = os.getpid()
-    order = _log_imports()
+    order, _ = _log_imports()
     places = list(sys.path)  # the program's folder is not among them yet
 
     def send():
@@ -554,18 +590,19 @@ def _record_at_exit(prewarm):
 
 
 def _log_imports():
-    """A list to which the name of each module is appended when its import begins. `sys.modules` has the order
-    in which imports end, in which a circular import may fail, because it begins in another module."""
+    """A list to which the name of each module is appended when its import begins, and a function that ends this.
+    `sys.modules` has the order in which imports end, in which a circular import may fail, because it begins in another
+    module."""
     # It is asked first, unless an imported module has put its own before it.
     importer = next(one for one in sys.meta_path if getattr(one, "__name__", None) == "BuiltinImporter")
-    find, order = importer.find_spec, []
+    find, plain, order = importer.find_spec, vars(importer)["find_spec"], []
 
     def find_spec(name, path=None, target=None):
         order.append(name)
         return find(name, path, target)
 
     importer.find_spec = staticmethod(find_spec)
-    return order
+    return order, lambda: setattr(importer, "find_spec", plain)
 
 
 def _recorded(at_start, order, places):

@@ -338,7 +338,7 @@ lambda do
     rescue Exception
       runtime.start_anew(failed)
     end
-    runtime.resume
+    runtime.go_on
     set_encoding(*encodings)
   end
 end.call

@@ -1,5 +1,5 @@
-/// The function of emacs/inspect.el, which loads this library as a module: Emacs reads variables from a
-/// list of its own, without getenv(3).
+/// Gives emacs/inspect.el, which loads this library as a module, a function that obeys its commands. The
+/// scripts of Ruby and R send commands by getenv(3), but Emacs reads variables from a list of its own.
 #include "trace.h"
 #include "../library/emacs.h"
 
@@ -14,7 +14,7 @@ static value obey(environment *env, ptrdiff_t count, value *arguments, void *dat
     return env->intern(env, "nil");
 }
 
-/// What Emacs requires of a module. Apache License 2.0 is compatible with version 3 of the GPL.
+/// Emacs loads only modules that define this symbol. (Apache License 2.0 is compatible with GPL 3.)
 EXPORT extern const int plugin_is_GPL_compatible;
 const int plugin_is_GPL_compatible = 1;
 

@@ -111,8 +111,8 @@ import Testing
     @Test func `are learned without keeping anything open of the instance that used them`() throws {
         let bench = try Bench()
         try bench.awaitDeep()
-        try bench.daemon.await("no pidfd of an ended process") { _ in
-            KernelObjects.endedPidfdCount(of: try bench.daemon.pid) == 0 ? true : nil
+        try Processes.wait("a pidfd of an ended process stays") {
+            KernelObjects.endedPidfdCount(of: try bench.daemon.pid) == 0
         }
     }
 

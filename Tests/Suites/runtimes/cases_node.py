@@ -260,7 +260,7 @@ def tools(node):
 
 
 def environment_of_tools(node):
-    return dict(node.base, HOME=node.folder)
+    return dict(node.base, HOME=node.folder, MANPAGER="cat")  # a pager waits for keys
 
 
 def found_tools(node):

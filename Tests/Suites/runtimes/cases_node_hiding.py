@@ -49,6 +49,7 @@ REFUSED = {
     "sets its parent": ("module.parent = null", "caller"),
     "sets the main module": ("process.mainModule = module", "caller"),
     "adds a folder for modules": ("require('module').globalPaths.push('/x')", "state"),
+    "adds an emitter as signal-exit does": ("process.__signal_exit_emitter__ = {}", "state"),
     "sets the domain": ("process.domain = {a: 1}", "state"),
     "adds a preloaded module": ("process._preload_modules.push('x')", "state"),
     "gives its cache away": ("exports.x = [require].map((r) => Object.keys(r.cache))", "order"),
@@ -62,6 +63,16 @@ LISTED = {
     "a property that is set back to nothing": ("const p = Error.prepareStackTrace; Error.prepareStackTrace = () => 1; "
         "Error.prepareStackTrace = p; exports.x = 1", "const show = () => console.log(Object.getOwnPropertyDescriptor(Error, "
         "'prepareStackTrace'), Object.getOwnPropertyNames(Error)); show(); require('m'); show()", {}),
+    "a property without a value that the program leaves": ("exports.x = Error.prepareStackTrace", "Error.prepareStackTrace = undefined; " + SHOW
+        + "; console.log(Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace'), require('m').x)", {}),
+    "a way to show stacks": ("exports.x = typeof Error.prepareStackTrace", "Error.prepareStackTrace = () => 'mine'; " + SHOW, {}),
+    "a way to show stacks, by an accessor": ("exports.x = typeof Error.prepareStackTrace", "Object.defineProperty(Error, 'prepareStackTrace', "
+        "{get: () => () => 'mine', configurable: true}); " + SHOW, {}),
+    "a property that nobody may write": ("const p = Error.prepareStackTrace; Error.prepareStackTrace = p; exports.x = 1", "Object.defineProperty(Error, 'prepareStackTrace', "
+        "{value: undefined, configurable: true}); try { 'use strict'; " + SHOW + " } catch (e) { console.log(e.message) } "
+        "console.log(Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace'))", {}),
+    "an emitter of signal-exit": ("exports.x = 1", "process.__signal_exit_emitter__ = {}; " + SHOW + "; console.log(Object.keys(process).at(-1))", {}),
+    "another property of the process": ("exports.x = process.gOwn", "process.gOwn = 1; " + SHOW, {}),
     "the exit code": ("exports.x = process.exitCode", "process.exitCode = 3; " + SHOW, {}),
     "preloading": ("exports.x = module.isPreloading", SHOW, {}),
     "the preloaded modules": ("exports.x = 1", "require('m'); console.log(process._preload_modules)", {}),
@@ -162,7 +173,7 @@ def hidden(node):
         script = node.write(f"hidden{i}/" + more.get("script", "main.js"), program + "\n")
         names = [packages.path("m/index.js")]
         imports = listed(inspection(node, names), names)
-        results.report(f"{node.name}: hidden: {name}: is listed", bool(imports))
+        results.report(f"{node.name}: hidden: {name}: is listed", any(line[0] == "/" for line in imports), str(imports))
         subprocess.run([node.interpreter, "-e", ""], env=node.base, check=True)  # so that the files are older than a pause
         node.same(f"hidden: {name}", [script, "x"], options=more.get("options", []), environment=node.base, imports=imports,
                   hides=cases_node.HIDES)

@@ -143,8 +143,9 @@ def listed(found, names):
                   [name[1:] for name in group]]
     folders = {os.path.dirname(name) for name in found.stamps}
     read = {path for module, path in found.readers if module in taken}
-    return lines + [f"={path}\t{stamp}" for path, stamp in found.data.items() if path in read and path not in found.stamps
-                    and path not in folders and os.path.basename(path) not in ("package.json", "node_modules")]
+    lines += [f"={path}\t{stamp}" for path, stamp in found.data.items() if path in read and path not in found.stamps
+              and path not in folders and os.path.basename(path) not in ("package.json", "node_modules")]
+    return lines + [f"~{name}\t-" for name in names if name not in taken and found.stamps.get(name)]
 
 
 def inspection(node, names):
@@ -180,6 +181,8 @@ def traces(node, packages):
     for name, (_, reason) in MODULES.items():
         if not is_wanted(f"trace: {name}"):
             continue
+        if name == "crypto" and node.name == "node18":
+            reason = "fails"  # because this version has no such global object
         found = inspection(node, [packages.path(f"g_{name}/index.js")])
         does = found.does.get(packages.path(f"g_{name}/index.js"))
         results.report(f"{node.name}: trace: {name}", does == reason, f"{does}, not {reason}")
@@ -299,7 +302,8 @@ def programs(node, packages):
     node.write("app/own.js", "require('tree')\n")
     imports = packages.list("tree/index.js", "tree/inner.js", "leaf/index.js", "other/index.js", "other/more.js",
                             "circle/index.js", "circle/b.js", "small/index.js", "runs/index.js")
-    results.report(f"{node.name}: a list of five packages", len(imports) == 9, str(imports))
+    # A version that looks for packages in folders of the system also reads those.
+    results.report(f"{node.name}: a list of five packages", len([line for line in imports if "/app/" in line]) == 9, str(imports))
     subprocess.run([node.interpreter, "-e", ""], env=node.base, check=True)  # so that the files are older than a pause
     for name, text in PROGRAMS.items():
         script = node.write(f"app/{name.replace(' ', '_').replace(',', '')}.js", text + "\n")
@@ -310,7 +314,6 @@ def programs(node, packages):
         node.same(f"learned: a listed module as the program: {name}", [packages.path(name), "x"], environment=node.base, imports=imports)
     script = node.folder + "/app/one_package.js"
     node.same_on_terminal("learned: one package", [script], [], environment=node.base, imports=imports)
-    results.report(f"{node.name}: learned: what is asked for is not loaded again", *loads_nothing(node, script, imports))
     node.same("learned: another folder of packages", [script], environment=dict(node.base, NODE_PATH=node.folder),
               prewarm=node.base, imports=imports)
     node.same("learned: a package that was optional", [script], environment=node.base, imports=imports, anew=CHANGED,
@@ -338,9 +341,9 @@ def writes(node, packages):
                    f"{outcome.output} {outcome.errors} {paused.anew}")
 
 
-def loads_nothing(node, script, imports):
-    """Whether the program's package comes from before the pause: its file can then be missing for as long as the program
-    looks at nothing. So the test looks at the system calls."""
+def opens(node, script, file, imports):
+    """The system calls by which the program opens the file: a file that was loaded before the pause can be missing for as long
+    as the program looks at nothing. None if there is no strace."""
     paused = node.pause(imports=imports, environment=node.base)
     path = node.folder + "/calls"
     try:
@@ -348,16 +351,29 @@ def loads_nothing(node, script, imports):
                                   stderr=subprocess.PIPE)
     except FileNotFoundError:
         paused.end()
-        return True, "there is no strace"
+        return None
     while "TracerPid:\t0" in open(f"/proc/{paused.process.pid}/status").read():
         if tracer.poll() is not None:
             break
     instance.run_prewarmed(paused, [node.interpreter, script], node.base, node.folder)
     paused.end()
     tracer.wait()
-    with open(path) as file:
-        opened = [line for line in file if "/node_modules/tree/index.js" in line]
-    return not opened, str(opened)
+    with open(path) as calls:
+        return [line for line in calls if file in line]
+
+
+def kept(node, packages):
+    """Whether the program's package comes from before the pause, or is run again: then it reads its file again."""
+    packages.write("reads/index.js", "exports.x = require('fs').readFileSync(__dirname + '/mark.txt', 'utf8')\n")
+    packages.write("reads/mark.txt", "mark\n")
+    imports = packages.list("reads/index.js")
+    subprocess.run([node.interpreter, "-e", ""], env=node.base, check=True)
+    for name, before, is_kept in (("nothing", "", True), ("a property that is set back", "const p = Error.prepareStackTrace; Error.prepareStackTrace = p; ", True),
+                                  ("the emitter of signal-exit", "process.__signal_exit_emitter__ = {}; ", True),
+                                  ("another property", "process.gOwn = 1; ", False)):
+        script = node.write("app/reads.js", before + "console.log(require('reads').x)\n")
+        opened = opens(node, script, packages.path("reads/mark.txt"), imports)
+        results.report(f"{node.name}: learned: kept after {name}", opened is None or is_kept == (not opened), str(opened))
 
 
 def questions(node, packages):
@@ -472,8 +488,9 @@ def shared(node, packages):
     packages.write("first/index.js", "require('registry').add('first')\n")
     packages.write("second/index.js", "require('registry').add('second'); exports.all = require('registry').all\n")
     imports = packages.list("first/index.js", "registry/index.js", "second/index.js")
-    results.report(f"{node.name}: a list of two that share a third", [line.split("\t")[0] for line in imports]
-                   == [packages.path("first/index.js"), packages.path("registry/index.js")], str(imports))
+    results.report(f"{node.name}: a list of two that share a third", [line.split("\t")[0] for line in imports if line[0] in "/~"]
+                   == [packages.path("first/index.js"), packages.path("registry/index.js"), "~" + packages.path("second/index.js")],
+                   str(imports))
     subprocess.run([node.interpreter, "-e", ""], env=node.base, check=True)
     for name, text in (("both", "require('first'); console.log(require('second').all())"),
                        ("the other", "console.log(require('second').all())"),
@@ -548,7 +565,7 @@ def run():
         base = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         node = cases_node.language("node" + major, path, base)
         packages = Packages(node, "app")
-        for part in (traces, programs, changes, writes, questions, recording, shared, links, others, tools):
+        for part in (traces, programs, kept, changes, writes, questions, recording, shared, links, others, tools):
             part(node, packages)
         node.end()
     if major is None:

@@ -329,7 +329,7 @@ class Tool:
             if found.does or not any(one[0] == "vouched" for one in found.versions):
                 raise instance.Refused(f"the profile was not used: {found.does} {found.versions}")
             return learning.lines_for_hook(found) + lines_for_hook(keys)
-        findings = learning.inspect(PYTHON, recorded, environment)
+        findings = learning.inspect(PYTHON, recorded, environment, path)
         if not any(one[0] == "vouched" for one in findings):
             raise instance.Refused(f"the profile was not used: {[one for one in findings if one[0] == 'unknown']}")
         return ["\t".join(one[1:]) for one in findings if one[0] == "import"] + lines_for_hook(keys)

@@ -57,7 +57,7 @@ def tool(name, preparations, runs):
         title = f"tool: {name} {' '.join(words)}"
         try:
             learning.record(python, [path, *words], environment, python.folder, recorded)
-            findings = learning.inspect(interpreter, recorded, environment)
+            findings = learning.inspect(interpreter, recorded, environment, path)
         except (instance.Refused, OSError) as error:
             results.report(title, False, str(error))
             continue

@@ -41,10 +41,11 @@ def lines(path):
         return file.read().split("\n")[:-1]
 
 
-def inspect(interpreter, path, environment):
-    """Returns the findings: a list of [what, name, ...]."""
+def inspect(interpreter, path, environment, program=None, options=()):
+    """Returns the findings: a list of [what, name, ...]. `program`: what the manifest names, if it names a script."""
+    words = [interpreter, *options, "-S", *INSPECT, "-", LIBRARY, *([program] if program else [])]
     with open(path) as file:
-        run = subprocess.run([interpreter, "-S", *INSPECT, "-", LIBRARY], env=environment, capture_output=True, text=True,
+        run = subprocess.run(words, env=environment, capture_output=True, text=True,
                              stdin=file, cwd=os.path.dirname(path))
     if run.returncode:
         raise instance.Refused(f"the inspection failed: {run.stderr}")

@@ -252,6 +252,30 @@ import Testing
             ])
     }
 
+    @Test func `a module of a file that is left to launches is compiled, unless it is excluded`()
+        throws
+    {
+        let found = try #require(
+            Self.readGroups(
+                "begin /a", "begin /b", "does time", "end /b 2", "end /a 1", "begin /c", "end /c 3",
+                "begin node:http", "does known", "end node:http -", "begin /d", "end /d 4",
+                "begin /f.json", "does time", "end /f.json 5",
+                names: ["/a", "/b", "/c", "node:http", "/d", "/f.json", "/a", "/e"],
+                excluded: ["/d"]))
+        #expect(found.lines == ["/c\t3", "~/a\t-", "~/b\t-"])
+        #expect(found.names == ["/c"] && found.compiledCount == 2)
+    }
+
+    @Test func `of modules that are compiled, a list has no more than it can`() throws {
+        let names = (0..<1030).map { "/a\($0)" }
+        let lines = names.map { "begin\t\($0)\ndoes\ttime\nend\t\($0)\t1\n" }
+        var trace = ImportTrace(Array((lines.joined() + "done\n").utf8))
+        while trace?.readSome() == true {}
+        let many = try #require(
+            trace?.findingsInGroups(for: Array(names.prefix(1024)), excluding: { _ in false }))
+        #expect(many.lines.count == 1024 && many.compiledCount == 1024)
+    }
+
     @Test func `of two groups that share a module, only the first is loaded before the pause`()
         throws
     {
@@ -285,7 +309,8 @@ import Testing
                 "place /n", "begin /n/a.js", "reads ?terminal=/n/a.js", "data /n/a/package.json 6",
                 "data /n/x.txt 5", "end /n/a.js 1", "begin /n/b.js", "does time",
                 "reads ?terminal=/n/b.js", "end /n/b.js 2", names: ["/n/a.js", "/n/b.js"]))
-        #expect(found.lines == ["=/n/x.txt\t5", "/n/a.js\t1", "?terminal=/n/a.js\t-"])
+        #expect(
+            found.lines == ["=/n/x.txt\t5", "/n/a.js\t1", "?terminal=/n/a.js\t-", "~/n/b.js\t-"])
         #expect(found.names == ["/n/a.js"])
     }
 
@@ -299,7 +324,9 @@ import Testing
                 "end /n/a.js 3", "begin /n/c.js", "data /n/shared 2", "data /n/own 5",
                 "data /n/own 5", "end /n/c.js 6", names: ["/n/a.js", "/n/b.js", "/n/c.js"]))
         #expect(
-            found.lines == ["=/n/shared\t2", "/n/b.js\t4", "=/n/own\t5", "/n/c.js\t6"])
+            found.lines == [
+                "=/n/shared\t2", "/n/b.js\t4", "=/n/own\t5", "/n/c.js\t6", "~/n/a.js\t-",
+            ])
     }
 
     @Test func `a file that two names read is in a list once`() throws {

@@ -128,6 +128,15 @@ import Testing
             start.environment(["A=b", "PYTHONPATH=/own"]) == [
                 "A=b", "PYTHONPATH=/h/python:/own", "GREENROOM_IMPORTS=json\nos.path",
             ])
+        #expect(
+            start.inspection == [
+                "python3", "-u", "-S", "/h/python/inspect_imports.py", "-",
+                "/h/libgreenroom-inspect.so", "/x.py",
+            ])
+        let module = RuntimeStart(
+            runtime: .python, command: try RuntimeCommand(["python3", "-m", "x"], of: .python),
+            hooks: "/h", imports: [], processName: nil)
+        #expect(module.inspection.last == "/h/libgreenroom-inspect.so")
         let java = RuntimeStart(
             runtime: .java,
             command: try RuntimeCommand(["java", "-Xmx9m", "-jar", "x.jar", "a"], of: .java),
