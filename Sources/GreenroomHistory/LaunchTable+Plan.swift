@@ -59,7 +59,7 @@ extension LaunchTable {
         let limit = min(Self.startsPerUser, Self.startsPerPlan / max(1, apps.count))
         let time = LocalTime(microseconds: now)
         var candidates: [Candidate] = []
-        var users: [Presence] = []
+        var users: [PlannedUser] = []
         for (user, apps) in apps {
             var predictor = Predictor()
             let starts = try starts(of: user, limit: limit)
@@ -70,7 +70,7 @@ extension LaunchTable {
             let pauses = try latestPauses(
                 of: user, perApp: MeasuredCosts.sampleLimit, limit: limit)
             let costs = MeasuredCosts(pauses, starts)
-            users.append(Presence(user: user, activity: predictor.activity(at: time)))
+            users.append(PlannedUser(user: user, activity: predictor.activity(at: time)))
             var ranks: [String: Rank] = [:]
             for rank in predictor.ranking(at: time) { ranks[rank.app] = rank }
             allRanks[user] = ranks

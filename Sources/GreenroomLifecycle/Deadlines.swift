@@ -11,7 +11,9 @@ extension Lifecycle {
             case .air(let id): airingDue(id)
             case .inactive(let group): staysInactive(group)
             case .quiet: becameQuiet()
-            case .conditions: machineChanged()
+            case .conditions:
+                machineChanged()
+                if !toBeHeld.isEmpty { inspectConditions() }
             // Every event ends with refilling.
             case .refill, .lull: break
             case .run(let id): runDeadlineReached(id)

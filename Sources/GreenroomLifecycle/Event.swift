@@ -110,7 +110,7 @@ public enum Event: Hashable, Sendable {
     /// instance without a name.
     case called(InstanceIdentifier, isLaunch: Bool)
     /// Answers `Effect.inspectConditions`.
-    case conditionsInspected(PrewarmHold?)
+    case conditionsInspected(PrewarmObstacle?)
 
     // Apps that acknowledge their states
 
@@ -200,7 +200,7 @@ extension Lifecycle {
         case .signalSent(let id, let signal): table[id]?.sentSignals.insert(signal)
         case .spawned(let id): spawned(id)
         case .spawnFailed(let id, let failure): spawnFailed(id, failure)
-        case .started(let id, let reason): started(id, anew: reason)
+        case .started(let id, let reason): startReported(id, reason)
         case .channelLost(let id): channelLost(id)
         case .becameReady(let id): readinessReported(id)
         case .drewFirstFrame(let id): drewFirstFrame(id)
@@ -227,7 +227,7 @@ extension Lifecycle {
         case .timesRecalled(let app, let times): timesRecalled(app, times)
         case .nameWatched(let id): nameWatched(id)
         case .called(let id, let isLaunch): called(id, isLaunch: isLaunch)
-        case .conditionsInspected(let hold): conditionsInspected(hold)
+        case .conditionsInspected(let obstacle): conditionsInspected(obstacle)
         case .acknowledged(let id, let cookie): acknowledged(id, cookie)
         case .tracerInspected(let id, let isTraced): tracerInspected(id, isTraced: isTraced)
         case .memoryMeasured(let id, let byteCount): memoryMeasured(id, byteCount: byteCount)

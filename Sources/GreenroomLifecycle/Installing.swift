@@ -32,12 +32,15 @@ extension Lifecycle {
         var entry = directory[app] ?? Entry(App(record: AppRecord(app: app)))
         entry.record = Self.remembered(entry.record)
         entry.isRemoved = false
+        entry.windowMissedAt = nil
         directory[app] = entry
         updateApp(app) { _ in }
     }
 
     /// Forgets the app's failures, because a new build may have corrected what failed.
     mutating func giveNewChance(_ app: AppIdentifier) {
+        self[app].unorderedKillCount = 0
+        self[app].windowMissedAt = nil
         updateApp(app) {
             $0.prewarmFailures = 0
             $0.prewarmRetryAt = nil
@@ -136,6 +139,7 @@ extension Lifecycle {
         for id in entry.running { leaveFront(self[id].record) }
         self[app].description = nil
         self[app].isRemoved = true
+        toBeHeld.remove(app)
         dependents.replace(app, entry.description?.dependencies.value, nil)
         deadlines.remove(.app(app))
         triggers[app] = nil
@@ -158,6 +162,7 @@ extension Lifecycle {
         conditions = Conditions(isInspecting: conditions.isInspecting)
         deadlines.remove(.conditions)
         machineChanged()
+        if !toBeHeld.isEmpty { inspectConditions() }
         guard policy != self.policy else { return }
         let couldHold = directory.keys.filter { mayHold($0) }
         self.policy = policy

@@ -69,6 +69,9 @@ public struct Lifecycle: Hashable, Sendable {
     /// Apps that may have more paused instances than the manifest's number (`spareCount`).
     var withSpares: Set<AppIdentifier> = []
     var underway = LaunchesUnderWay()
+    /// Apps of which instances are to be held instead of paused ones as soon as the machine permits
+    /// it (`Holding`).
+    var toBeHeld: Set<AppIdentifier> = []
     /// The time after launches in which no pool is filled (`Lulls`).
     var lull: Lull?
     /// Foreground groups whose user has a login session.

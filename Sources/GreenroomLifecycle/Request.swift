@@ -19,7 +19,7 @@ public enum Request: Hashable, Sendable {
     case trigger(LaunchRequest, TriggerLimit)
     /// The app itself makes this request.
     case submitTask(AppIdentifier, ScheduledTask)
-    /// Run a pending scheduled task now, even if something holds it. Answered when the app has been
+    /// Run a pending scheduled task now, even if something is in the way. Answered when the app has been
     /// told.
     case runTask(AppIdentifier, identifier: String)
     /// End the time of the app's run, or of its background tasks, now.
@@ -185,7 +185,7 @@ public enum Refusal: Hashable, Sendable {
     /// A client ended the app while its launch waited for other apps.
     case cancelled(AppIdentifier)
     /// The machine's condition does not allow prewarming.
-    case onHold(AppIdentifier, PrewarmHold)
+    case obstructed(AppIdentifier, PrewarmObstacle)
     /// A process of the instance holds a file lock. If it were frozen, others would wait for the
     /// lock.
     case holdsFileLock(InstanceIdentifier)
@@ -239,7 +239,7 @@ extension Lifecycle {
         case .blocked(let app): return clientLeft(request, blocked: app)
         case .prewarm(let app): directory[app]?.prewarmWaiters.removeAll { $0 == request }
         case .end(let id): table[id]?.endWaiters.removeAll { $0.request == request }
-        case .freeze(let id): table[id]?.freezeWaiters.removeAll { $0 == request }
+        case .freeze(let id): table[id]?.suspension.waiters.removeAll { $0 == request }
         case .goal(let id): table[id]?.goalWaiters.removeAll { $0 == request }
         case .task: abandonRun(request)
         case nil: break

@@ -75,12 +75,13 @@ public struct DaemonConfiguration: Hashable, Sendable {
         }
     }
 
+    /// The defaults of the product. Those of `Policy` neither delay nor inspect anything, so that the
+    /// core can be used without a machine.
     public init() {
         policy.prewarmStartDelay = .seconds(10)
         policy.refillDelay = .seconds(1)
         // If there are two users, each leaves half of the instances to the other.
         policy.instancesPerUser = 1024
-        // Only a daemon can inspect the machine, so this is off by default in the core.
         policy.inspectsConditions = true
         policy.inspectsFileLocks = true
     }

@@ -142,10 +142,15 @@ public struct Profiles: Hashable, Sendable {
     /// The profile that allows the command to be held at its first window; nil if there is none.
     public func allowing(_ command: [String], paths: [String], app: String) -> Profile? {
         guard forbidding(command, paths: paths, app: app) == nil else { return nil }
-        let about = all.filter { $0.window != .never && $0.covers(command, paths: paths, app: app) }
+        let about = about(command, paths: paths, app: app)
         // A profile with the app's own name is more specific than one that only names its program.
         let best = about.first { $0.identifier == app } ?? about.first
         return best.flatMap { $0.window == .yes ? $0 : nil }
+    }
+
+    /// The profiles that allow the command to be held, or do not.
+    public func about(_ command: [String], paths: [String], app: String) -> [Profile] {
+        all.filter { $0.window != .never && $0.covers(command, paths: paths, app: app) }
     }
 
     /// The profile that vouches for modules of the program.

@@ -21,7 +21,7 @@ public struct Predictor: Hashable, Sendable {
     static let followerLimit = 24
     static let followerOfTwoLimit = 64
     /// An identifier has at most this many bytes. Launches of apps with longer ones are ignored.
-    public static let nameByteLimit = 255
+    static let nameByteLimit = 255
     /// At most this many launches of an app in a row are learned from, and after that one per
     /// `secondsPerAllowance`, so that an app that is launched in a loop does not drive out
     /// everything else.
@@ -36,7 +36,7 @@ public struct Predictor: Hashable, Sendable {
     static let followLeft: Float = 0.95
     /// After this much time without a launch, the next one comes after a rest, or after a long rest
     /// (a night, for example).
-    public static let restSeconds = 15.0 * 60
+    static let restSeconds = 15.0 * 60
     public static let longRestSeconds = 4.0 * 3600
     /// A distribution from this many launches has the same weight as the frequency.
     static let prior = 10.0

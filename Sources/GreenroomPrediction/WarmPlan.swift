@@ -53,21 +53,21 @@ public struct Prices: Hashable, Sendable {
     /// The price of a mebibyte that is kept until the next decision.
     public var perMebibyte = 0.002
     /// The price of a millisecond of a processor that would have been idle.
-    public var perCPUMillisecond = 0.001
+    var perCPUMillisecond = 0.001
     /// The price of such a millisecond while the machine runs on a battery.
-    public var perCPUMillisecondOnBattery = 0.02
+    var perCPUMillisecondOnBattery = 0.02
     /// The price of a millisecond of a processor that is spent because the plan changes back and
     /// forth.
     public var perChangedMillisecond = 0.005
     /// A launch counts as saving at most this much, whatever was measured, because an app could
     /// make its own cold launches slow.
-    public var savedMillisecondsLimit = 5000.0
+    var savedMillisecondsLimit = 5000.0
 
     public init() {}
 }
 
 /// A user for whom something may be kept warm.
-public struct Presence: Hashable, Sendable {
+public struct PlannedUser: Hashable, Sendable {
     public var user: UInt32
     /// How much the user launches now, compared with others (`Predictor.activity(at:)`).
     public var activity: Double
@@ -118,7 +118,7 @@ public struct WarmPlan: Hashable, Sendable {
 
     /// Candidates of users who are not present are never taken.
     public init(
-        _ candidates: [Candidate], users: [Presence], byteBudget: UInt64,
+        _ candidates: [Candidate], users: [PlannedUser], byteBudget: UInt64,
         onBattery: Bool = false, prices: Prices = Prices()
     ) {
         let usual = Self(
@@ -148,7 +148,7 @@ public struct WarmPlan: Hashable, Sendable {
         var app: String
     }
 
-    private init(_ entries: [Entry], _ users: [Presence], _ byteBudget: UInt64) {
+    private init(_ entries: [Entry], _ users: [PlannedUser], _ byteBudget: UInt64) {
         self.entries = entries
         let activities = [UInt32: Double](
             users.map { ($0.user, $0.activity.isFinite ? max($0.activity, 0) : 0) },

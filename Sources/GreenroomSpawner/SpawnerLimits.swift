@@ -2,7 +2,7 @@
 public enum SpawnerLimits {
     /// A packet of this size fits into a Unix socket's default buffer (212,992 bytes), with room
     /// for a second one. Longer bodies travel in a sealed memfd.
-    public static let packetByteCount = 65_536
+    static let packetByteCount = 65_536
     /// The kernel's own limit on argv and environment together is 6 MiB.
     public static let bodyByteCount = 6 << 20
     /// Bytes of a body for everything but strings and groups: limits, descriptors, numbers and
@@ -25,7 +25,7 @@ public enum SpawnerLimits {
     /// instance.
     static let descriptorReserve: UInt64 = 96
     /// Supplementary groups in one spawn; the kernel's own limit.
-    public static let groupCount = 65_536
+    static let groupCount = 65_536
     /// Instances in the table, including ended ones.
     public static let instanceCount = 4096
     /// The descriptors that an instance holds: process, channel, cgroup. If the limit on open files
@@ -33,7 +33,7 @@ public enum SpawnerLimits {
     static let instanceDescriptorCount = 3
     /// Packets queued for a supervisor that does not read. Beyond that, the connection is dropped.
     /// The next connection begins with the whole table, so nothing is lost.
-    public static let queuedPacketCount = 16_384
+    static let queuedPacketCount = 16_384
     /// Bytes of the mapping that successive supervisors share.
     public static let stateByteCount = 64 << 20
     /// The time between SIGTERM and SIGKILL when the spawner ends, unless the supervisor said
@@ -75,5 +75,5 @@ public enum SpawnerLimits {
     /// The time between two checks whether an adopted instance has been reaped.
     static let unreapedMilliseconds: CInt = 100
     /// A spawner that a supervisor started for itself ends after this time without a supervisor.
-    public static let solitudeMilliseconds: UInt64 = 60_000
+    static let solitudeMilliseconds: UInt64 = 60_000
 }

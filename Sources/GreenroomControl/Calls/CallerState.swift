@@ -22,7 +22,7 @@ extension Control {
         public var noNewPrivileges = false
 
         public static let limitCount = 32
-        public static let affinityWordLimit = 32
+        static let affinityWordLimit = 32
 
         public init() {}
     }

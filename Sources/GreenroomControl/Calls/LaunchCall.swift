@@ -75,7 +75,7 @@ extension Control {
         public init(app: String) { self.app = app }
 
         /// The longest launch identifier in bytes. The daemon keeps it in a record of fixed size.
-        public static let launchIdentifierByteLimit = 64
+        static let launchIdentifierByteLimit = 64
         /// At most this many descriptors in addition to the standard ones: the spawner's limit for
         /// one process, minus the standard ones, the working directory and the sockets in an app's
         /// manifest.

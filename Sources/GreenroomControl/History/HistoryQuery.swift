@@ -18,7 +18,7 @@ extension Control {
         public static let pageLimit = 100
         public static let appLimit = 32
         /// As long as an identifier may be.
-        public static let patternByteLimit = 255
+        static let patternByteLimit = 255
 
         public init() {}
     }

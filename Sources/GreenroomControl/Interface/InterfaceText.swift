@@ -224,6 +224,8 @@ extension Control {
           # What a launch from the pool saves: by how much its launches were shorter than cold ones.
           # Until both were measured, the time that preparing its latest instance took.
           savedUSec: ?int,
+          # Whether savedUSec is that preparing time.
+          savingEstimated: ?bool,
           # The file of the profile that chooses the depth; without one, the manifest does.
           profile: ?string
         )

@@ -84,6 +84,8 @@ extension Control {
         /// What a launch from the pool saves: by how much its launches were shorter than cold ones.
         /// Until both were measured, the time that preparing its latest instance took.
         public var savedUSec: Int64?
+        /// Whether `savedUSec` is that preparing time.
+        public var isSavingEstimated = false
         /// The file of the profile that chooses the depth; nil if none does.
         public var profile: String?
 
@@ -229,6 +231,7 @@ extension Control.AppSummary: ParametersEncodable {
         writer.member("refusal", ifPresent: refusal)
         writer.member("depth", ifPresent: depth)
         writer.member("savedUSec", ifPresent: savedUSec)
+        if isSavingEstimated { writer.member("savingEstimated", true) }
         writer.member("profile", ifPresent: profile)
     }
 
@@ -251,6 +254,7 @@ extension Control.AppSummary: ParametersEncodable {
                 refusal = try Control.Note(try member.object())
             case "depth": depth = try member.optionalWord()
             case "savedUSec": savedUSec = try member.optionalInteger()
+            case "savingEstimated": isSavingEstimated = try member.optionalBool()
             case "profile": profile = try member.optionalText()
             case _: break
             }

@@ -4,7 +4,7 @@
 //   a launch in the background (a timer, a push, any client)   is refused
 //   a path                                                     is refused
 //   a connection                                               waits: the sockets are not watched
-//   scheduled work                                             waits (`TaskHold.forceQuit`)
+//   scheduled work                                             waits (`TaskObstacle.forceQuit`)
 //   a start for an app that requires it                        is refused, unless a user launches
 //                                                              that app
 //   a launch in the foreground, or attached                    is served, and ends the force quit

@@ -29,19 +29,19 @@ extension Lifecycle {
         let lived = record.launchedAt.map { $0.duration(to: record.endedAt ?? now) } ?? .zero
         if lived >= supervision.steadyAfter { updateApp(app) { $0.restartStreak = 0 } }
         scheduleRestart(
-            of: app, supervision, isPatient: record.endReason?.row.restart == .memoryIsFree)
+            of: app, supervision, waitsForMemory: record.endReason?.row.restart == .memoryIsFree)
     }
 
-    /// - Parameter isPatient: the instance ended for lack of memory, or there was no room for
+    /// - Parameter waitsForMemory: the instance ended for lack of memory, or there was no room for
     ///   another instance, so the restart waits until there may be.
     private mutating func scheduleRestart(
-        of app: AppIdentifier, _ supervision: Supervision, isPatient: Bool = false
+        of app: AppIdentifier, _ supervision: Supervision, waitsForMemory: Bool = false
     ) {
         // An instance may end after the user has force-quit another one.
         guard !isForceQuit(app) else { return }
         let streak = self[app].record.restartStreak
         let delay = supervision.delay(after: streak)
-        let instant = now.advanced(by: isPatient ? max(delay, policy.reclaimPause) : delay)
+        let instant = now.advanced(by: waitsForMemory ? max(delay, policy.reclaimPause) : delay)
         updateApp(app) {
             $0.startAt = instant
             $0.isRestart = true
@@ -147,7 +147,7 @@ extension Lifecycle {
         {
             let supervision = description.supervision.value ?? Supervision()
             if supervision.restart != .never || description.hasSockets {
-                scheduleRestart(of: app, supervision, isPatient: true)
+                scheduleRestart(of: app, supervision, waitsForMemory: true)
             }
         }
         availabilityChanged(of: app)
@@ -186,6 +186,8 @@ extension Lifecycle {
         giveNewChance(app)
         forgetForceQuit(of: app)
         answer(request, .accepted)
+        // An instance that is paused before main would be in the way of one that is held.
+        holdInstead(of: [app])
         wantRefill(of: app)
     }
 

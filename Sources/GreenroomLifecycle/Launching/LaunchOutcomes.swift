@@ -123,6 +123,10 @@ extension Lifecycle {
         }
         if isShuttingDown { return refuseAll(pending, .shuttingDown) }
         pending.takeFirstWaiter()
+        // Another held instance has the same display.
+        if record.depth == .window, reason == .goFailed {
+            pending.goAttempts = PendingLaunch.goAttemptLimit
+        }
         begin(pending, after: reason)
     }
 

@@ -141,7 +141,7 @@ extension Lifecycle {
             // Paused instances are kept for launches that they can serve.
             return launchCold(pending, reasonBeforeAnyLaunch(launch.app) ?? reason)
         }
-        if pending.goAttempts < 2, let id = usablePrewarm(for: launch) {
+        if pending.goAttempts < PendingLaunch.goAttemptLimit, let id = usablePrewarm(for: launch) {
             tellToGo(id, pending)
         } else if failure == nil, !pending.hasClaimed, let id = prewarmToClaim(launch) {
             claim(id, for: pending)
@@ -239,6 +239,7 @@ extension Lifecycle {
             $0.lastUsed = now
         }
         self[id].launch = pending
+        self[id].toldAt = now
         noteNamed(id)
         announceState(to: id)
         launchNames.add(pending.launch.launchIdentifier, of: pending.launch.app, id)
@@ -274,7 +275,7 @@ extension Lifecycle {
     }
 
     /// The launch is decided: its answer comes first, then readiness and the refill.
-    private mutating func beganRunning(_ id: InstanceIdentifier) {
+    mutating func beganRunning(_ id: InstanceIdentifier) {
         launchIsDecided()
         update(id) { [now] in $0.course = .running(.starting, since: now) }
         let record = self[id].record

@@ -46,6 +46,8 @@ struct PendingLaunch: Hashable, Sendable {
     var joined: [LaunchIdentifier] = []
     /// The number of paused instances tried so far.
     var goAttempts = 0
+    /// After this many attempts the launch is cold.
+    static let goAttemptLimit = 2
     /// The launch has already waited for a prewarm that was under way, and does not do so again.
     var hasClaimed = false
     /// A paused instance was ended to make a place for this launch (`Sharing`), which is done once.

@@ -163,9 +163,15 @@ extension Lifecycle {
     }
 
     /// The time that a launch of the app from the pool saves: what its launches have shown, or, until
-    /// one was measured cold and one from the pool, the time that preparing its latest instance took,
-    /// because a cold launch does the same. Nil if neither is known.
+    /// they have, the time that preparing its latest instance took, because a cold launch does the
+    /// same. Nil if neither is known.
     public func savedTime(of app: AppIdentifier) -> Duration? {
+        measuredSaving(of: app) ?? prewarmTime(of: app)
+    }
+
+    /// The time that a launch of the app from the pool was seen to save; nil until one was measured
+    /// cold and one from the pool.
+    public func measuredSaving(of app: AppIdentifier) -> Duration? {
         guard let entry = directory[app], let description = entry.description?.value else {
             return nil
         }
@@ -175,7 +181,7 @@ extension Lifecycle {
             ? nil
             : depthTimes(of: app)?.savedFromCold(
                 isDeep: depth == .libraries || description.importsLearned)
-        return saved.map { max(.zero, $0) } ?? prewarmTime(of: app)
+        return saved.map { max(.zero, $0) }
     }
 
     /// A former supervisor measured these times.
@@ -188,7 +194,7 @@ extension Lifecycle {
     mutating func readinessReported(_ id: InstanceIdentifier) {
         let wasStarting = table[id]?.record.phase == .starting
         becameReady(id)
-        if wasStarting, let record = table[id]?.record { note(record, work: 0, isToEnd: false) }
+        if wasStarting, let instance = table[id] { note(instance, work: 0, isToEnd: false) }
     }
 
     /// The main process of the instance has ended by itself.
@@ -196,15 +202,18 @@ extension Lifecycle {
         guard instance.work != 0, status == .exited(0), instance.record.endReason == nil else {
             return
         }
-        note(instance.record, work: instance.work, isToEnd: true)
+        note(instance, work: instance.work, isToEnd: true)
     }
 
-    private mutating func note(_ record: InstanceRecord, work: UInt64, isToEnd: Bool) {
-        guard let launchedAt = record.launchedAt, launchedAt < now,
+    /// The time from the order counts. When the program began to run is known from a message, which a
+    /// busy daemon may read only together with that of the end, and then the time would be none.
+    private mutating func note(_ instance: Entry<Instance>, work: UInt64, isToEnd: Bool) {
+        let record = instance.record
+        guard record.launchedAt != nil, let toldAt = instance.toldAt, toldAt < now,
             let description = directory[record.app]?.description,
             record.generation == description.generation
         else { return }
-        let time = launchedAt.duration(to: now)
+        let time = toldAt.duration(to: now)
         guard !isToEnd || time <= Self.judgedRunLimit else { return }
         let basis = description.importBasis ?? description.generation
         var times = depthTimes(of: record.app) ?? DepthTimes(basis: basis)

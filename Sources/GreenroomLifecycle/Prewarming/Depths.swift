@@ -10,12 +10,16 @@
 //                             → the app pauses before main
 //   any of this on the way to the app's first window; or the program cannot be held there because
 //   it owns a name on a bus that nobody can watch (`HeldNames`), shows something in another way, or
-//   cannot be frozen; or it ends while it is held, or shows no window when it is launched
+//   cannot be frozen; or it ends while it is held, or two launches in a row show no window in time,
+//   and the second began after the first had failed
 //                             → the same, but the app still goes as far as `libraries`
+//   a launch shows no window in time, for the first time
+//                             → the app keeps its depth, and the next prewarm waits, because the
+//                               display may have been busy
 //   somebody kills a prewarm on its way with SIGKILL, or it ends with the spawner
 //                             → the app keeps its depth, and the next prewarm waits (`BackingOff`).
-//                               The SIGKILL counts as an end if it is the last of
-//                               `unorderedKillLimit` failures in a row
+//                               If `unorderedKillLimit` in a row are killed, the last one counts
+//                               as an end
 //   `anewLimit` launches in a row were started anew, or launches are not faster
 //   (`DepthTimes`)            → the app pauses before main, because the depth saves nothing. If
 //                               its imports are learned, the shell installs it again without
@@ -84,7 +88,8 @@ public enum AnewReason: UInt8, CaseIterable, Sendable {
     case options = 1
     /// The program is named in a way that only a starting interpreter understands.
     case program = 2
-    /// A file beside the program hides a module that was loaded before.
+    /// A file beside the program hides a module that was loaded before, or the program begins with
+    /// other modules.
     case hiddenModule = 3
     /// Files that were loaded before have changed.
     case changed = 4
@@ -209,11 +214,36 @@ extension Lifecycle {
 
     /// A paused instance was told to go and has not said in time that it did. The launch goes on in
     /// another process, unless the instance has no channel to say so on: then it may have run. A
-    /// held program says so when it has shown a window, so the user waits in either case.
+    /// held program says so when it has shown a window, so the user waits in either case. Nobody knows
+    /// whether the program or its display was too slow, so the first failure blames neither. Nor does a
+    /// failure of a launch that began before that, because the same stall may have caused both.
+    ///
+    /// A program that was called has the call, and no other process could serve it. So it goes on, and
+    /// shows its window when it can. Earlier failures still count.
     mutating func goTimedOut(_ id: InstanceIdentifier) {
+        let record = self[id].record
         let isUnheard = self[id].prewarm == .toldToGo(hasChannel: false)
-        if isUnheard, self[id].record.depth != .window { return started(id) }
-        goFailed(id, isDepthToBlame: demoteHeld(self[id].record, .noWindow))
+        if isUnheard, record.depth != .window { return started(id) }
+        guard record.depth == .window else { return goFailed(id) }
+        if self[id].launch?.origin == .call { return beganRunning(id) }
+        let hasFailedBefore = self[record.app].windowMissedAt.map { $0 < record.since } ?? false
+        // What an earlier generation failed to do says nothing about the installed one.
+        if self[record.app].windowMissedAt == nil,
+            record.generation == directory[record.app]?.description?.generation
+        {
+            self[record.app].windowMissedAt = now
+        }
+        goFailed(id, isDepthToBlame: hasFailedBefore && demoteHeld(record, .noWindow))
+    }
+
+    /// The instance has said that it goes on. A held program says so once it has shown a window.
+    mutating func startReported(_ id: InstanceIdentifier, _ anew: AnewReason?) {
+        if let record = table[id]?.record, record.phase == .toldToGo, record.depth == .window,
+            directory[record.app] != nil
+        {
+            self[record.app].windowMissedAt = nil
+        }
+        started(id, anew: anew)
     }
 
     /// A held program has failed. From now on the app is not held.

@@ -171,6 +171,13 @@ extension Lifecycle {
             guard let key = directory[app]?.poolKey, depth(of: app, key) == .window,
                 keptCount(of: app) > 0, fillRefusal(app) == nil
             else { continue }
+            // What ended now could not be replaced at once.
+            if policy.inspectsConditions, conditions.obstacle != nil || now < prewarmingStarts {
+                toBeHeld.insert(app)
+                deadlines.set(
+                    .conditions, at: max(prewarmingStarts, conditions.nextInspection ?? now))
+                continue
+            }
             for id in latestMembers(of: app)
             where self[id].record.depth != .window && self[id].claim == nil {
                 let byteCount = reserve(for: app, .window)

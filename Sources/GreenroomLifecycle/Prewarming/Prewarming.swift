@@ -64,6 +64,7 @@ extension Lifecycle {
         dropUnopened(by: id)
         resize(id, to: byteCount)
         noteSize(of: self[id].record)
+        self[app].unorderedKillCount = 0
         updateApp(app) { [now] in
             // If another instance was reclaimed while this one was on its way, the app must still
             // wait out the pause after a reclaim.

@@ -4,32 +4,32 @@
 //
 //   a client waits for it (`prewarm`)  → now, unless memory is low
 //   a hint (`prepare`), boot, login,
-//   a refill after a launch or an end  → unless any hold applies
+//   a refill after a launch or an end  → unless there is any obstacle
 //   boot and login                     → not before the start delay is over
 //
 // A hint may be wrong, because a finger also goes down to scroll. So its prewarm takes no processor
 // time from others, like all that nobody waits for, until a launch claims it.
 
 /// Why nothing is prewarmed now, apart from memory pressure and the byte budget.
-public enum PrewarmHold: UInt8, CaseIterable, Sendable {
+public enum PrewarmObstacle: UInt8, CaseIterable, Sendable {
     case lowMemory
     case highLoad
     case lowBattery
     case thermalStress
 
-    /// Whether the hold applies even to a prewarm that a client waits for, because that prewarm
+    /// Whether it stands in the way even of a prewarm that a client waits for, because that prewarm
     /// would do harm too.
     var bindsWishes: Bool { self == .lowMemory }
 }
 
 /// What is known about the machine's condition.
 struct Conditions: Hashable, Sendable {
-    var hold: PrewarmHold?
+    var obstacle: PrewarmObstacle?
     var inspectedAt: Instant?
-    /// When the machine is inspected again, while a hold applies.
+    /// When the machine is inspected again, while there is an obstacle.
     var nextInspection: Instant?
-    /// The number of inspections in a row that found a hold.
-    var holdCount: UInt32 = 0
+    /// The number of inspections in a row that found an obstacle.
+    var obstacleCount: UInt32 = 0
     var isInspecting = false
 }
 
@@ -111,10 +111,10 @@ extension Lifecycle {
             inspectConditions()
             return false
         }
-        guard let hold = conditions.hold else { return true }
+        guard let obstacle = conditions.obstacle else { return true }
         if isWish {
-            guard hold.bindsWishes else { return true }
-            refusePrewarms(of: app, .onHold(app, hold))
+            guard obstacle.bindsWishes else { return true }
+            refusePrewarms(of: app, .obstructed(app, obstacle))
         }
         deadlines.set(.conditions, at: conditions.nextInspection)
         return false
@@ -127,26 +127,30 @@ extension Lifecycle {
         return !isFresh
     }
 
-    private mutating func inspectConditions() {
+    mutating func inspectConditions() {
         guard !conditions.isInspecting else { return }
         conditions.isInspecting = true
         effects.append(.inspectConditions)
     }
 
-    mutating func conditionsInspected(_ hold: PrewarmHold?) {
+    mutating func conditionsInspected(_ obstacle: PrewarmObstacle?) {
         machineChanged()
         conditions.isInspecting = false
-        conditions.hold = hold
+        conditions.obstacle = obstacle
         conditions.inspectedAt = now
-        guard hold != nil else {
-            conditions.holdCount = 0
+        guard obstacle != nil else {
+            conditions.obstacleCount = 0
             conditions.nextInspection = nil
-            return deadlines.remove(.conditions)
+            deadlines.remove(.conditions)
+            let apps = toBeHeld.sorted()
+            toBeHeld = []
+            return holdInstead(of: apps)
         }
-        conditions.holdCount = min(conditions.holdCount, 30) + 1
-        let factor = Int64(1) << Int64(conditions.holdCount - 1)
+        conditions.obstacleCount = min(conditions.obstacleCount, 30) + 1
+        let factor = Int64(1) << Int64(conditions.obstacleCount - 1)
         let pause = min(policy.conditionsRetryCap, policy.conditionsRetryFirst * factor)
         conditions.nextInspection = now.advanced(by: jitter.spread(max(.seconds(1), pause)))
+        if !toBeHeld.isEmpty { deadlines.set(.conditions, at: conditions.nextInspection) }
     }
 
     // MARK: Hints

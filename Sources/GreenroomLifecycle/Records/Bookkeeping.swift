@@ -17,12 +17,13 @@ struct Instance: Hashable, Sendable {
     /// Nil once the instance runs, and for a cold launch.
     var prewarm: PrewarmProgress?
     var launch: PendingLaunch?
+    /// When the instance was told to go for its launch, or ordered for it.
+    var toldAt: Instant?
     /// The launch that waits for this prewarm to pause (`Claiming`).
     var claim: PendingLaunch?
     /// The latest further launches; at most `Lifecycle.servedLaunchLimit`.
     var served: [ServedLaunch] = []
     var endWaiters: [EndWaiter] = []
-    var freezeWaiters: [RequestIdentifier] = []
     /// The record has changed since it was last saved.
     var isDirty = false
     /// Requests that wait until every scene has reached its goal.
@@ -31,14 +32,7 @@ struct Instance: Hashable, Sendable {
     var isOverdue = false
     /// The notices that the instance missed while it was suspended.
     var missed: MissedNotices = []
-    /// The shell is inspecting the instance's file locks.
-    var isAwaitingFileLocks = false
-    /// The shell is inspecting the instance's connections.
-    var isAwaitingConnections = false
-    /// When the instance was first found to hold a file lock although it should be suspended.
-    var fileLockedSince: Instant?
-    /// A client wants the instance suspended, possibly before its background time is over.
-    var isSuspensionAsked = false
+    var suspension = SuspensionProgress()
     /// When the instance was last warned that it stalls within its own limit.
     var stalledAt: Instant?
     /// What the kernel said before the instance ended: `outOfMemory` or `probablyOutOfMemory`.
@@ -86,10 +80,17 @@ struct App: Hashable, Sendable {
     var attached: Set<InstanceIdentifier> = []
     /// Instances that have run, or may have, and are being ended.
     var ending: Set<InstanceIdentifier> = []
+    /// Instances that have not ended and want a name on the bus (`HeldNames`).
+    var wantingName: Set<InstanceIdentifier> = []
     /// All of the above, paused instances that are being ended, and ended instances that are
     /// remembered.
     var members: Set<InstanceIdentifier> = []
     var prewarmWaiters: [RequestIdentifier] = []
+    /// How many prewarms in a row were killed, without an order, before their pause.
+    var unorderedKillCount = 0
+    /// When a launch of a held instance first did not show its window in time. Nil again once such a
+    /// launch has shown one.
+    var windowMissedAt: Instant?
     /// How long the latest prewarm took, from its order to its pause.
     var prewarmTime: Duration?
     /// The memory of the app's latest held instance, in bytes; 0 before this supervisor has seen

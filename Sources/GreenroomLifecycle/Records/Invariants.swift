@@ -105,6 +105,14 @@ extension Lifecycle {
         {
             return "the deadline of \(record.instance)"
         }
+        for (app, entry) in directory {
+            let wantingName = records.filter {
+                $0.app == app && $0.wantsName && $0.state != .notRunning
+            }
+            if Set(wantingName.map(\.instance)) != entry.wantingName {
+                return "the instances of \(app) that want a name"
+            }
+        }
         if let ageFault { return ageFault }
         for record in records where self[record.app].members.contains(record.instance) == false {
             return "\(record.instance) is not among its app's instances"

@@ -94,7 +94,10 @@ extension Lifecycle {
     mutating func addToIndices(_ record: InstanceRecord) {
         let id = record.instance
         self[record.app].members.insert(id)
-        if record.state != .notRunning { liveCount += 1 }
+        if record.state != .notRunning {
+            liveCount += 1
+            if record.wantsName { self[record.app].wantingName.insert(id) }
+        }
         if record.isUndecided { launchGotUnderway() }
         switch record.state {
         case .prewarming:
@@ -121,7 +124,10 @@ extension Lifecycle {
     /// Takes an instance out of the indices of its state.
     mutating func removeFromIndices(_ record: InstanceRecord) {
         let id = record.instance
-        if record.state != .notRunning { liveCount -= 1 }
+        if record.state != .notRunning {
+            liveCount -= 1
+            if record.wantsName { self[record.app].wantingName.remove(id) }
+        }
         if record.isUndecided { launchIsDecided() }
         switch record.state {
         case .prewarming:

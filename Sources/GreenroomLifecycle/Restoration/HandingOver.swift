@@ -137,9 +137,9 @@ extension Lifecycle {
     /// announced.
     mutating func announceStateAgain(to id: InstanceIdentifier) {
         let record = self[id].record
-        // The supervisor may have died after it had saved the force quit and before it had deleted
-        // the archives.
-        if record.state == .terminating, record.endReason == .forceQuit {
+        // The supervisor may have died after it had saved the end and before it had deleted the
+        // archives.
+        if record.state == .terminating, record.endReason?.row.state == .deleted {
             deleteStates(of: record.app, .forceQuit)
         }
         guard record.isUndecided || record.phase == .starting else { return }

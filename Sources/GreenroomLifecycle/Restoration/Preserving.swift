@@ -137,7 +137,7 @@ extension Lifecycle {
             activation == .foregroundActive || activation == .foregroundInactive
         else { return false }
         if record.state == .terminating {
-            return pending.step == .willTerminate && record.endReason != .forceQuit
+            return pending.step == .willTerminate && record.endReason?.row.state == .kept
         }
         return pending.step == .didEnterBackground && pending.scene == scene
     }

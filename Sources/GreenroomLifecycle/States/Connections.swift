@@ -15,7 +15,7 @@ extension Lifecycle {
 
     /// Suspends the instance unless somebody is connected to it.
     mutating func suspendUnlessConnected(_ id: InstanceIdentifier) {
-        guard hasSockets(id), !isSuspensionAsked(id) else { return suspend(id) }
+        guard hasSockets(id), !self[id].suspension.isRequested else { return suspend(id) }
         // If no answer comes, the deadline leads to another request.
         if let deadline = self[id].record.deadline, deadline <= now {
             update(id) { [now, policy] in $0.deadline = now.advanced(by: policy.freezeDeadline) }
@@ -25,12 +25,12 @@ extension Lifecycle {
 
     /// The instance is frozen. It may have accepted a connection just before.
     mutating func inspectLateConnection(_ id: InstanceIdentifier) {
-        guard hasSockets(id), !isSuspensionAsked(id) else { return }
+        guard hasSockets(id), !self[id].suspension.isRequested else { return }
         inspectConnections(of: id)
     }
 
     private mutating func inspectConnections(of id: InstanceIdentifier) {
-        self[id].isAwaitingConnections = true
+        self[id].suspension.inspection = .connections
         effects.append(.inspectConnections(id))
     }
 
@@ -38,14 +38,8 @@ extension Lifecycle {
         directory[self[id].record.app]?.description?.hasSockets == true
     }
 
-    private func isSuspensionAsked(_ id: InstanceIdentifier) -> Bool {
-        self[id].isSuspensionAsked || !self[id].freezeWaiters.isEmpty
-    }
-
     mutating func connectionsInspected(_ id: InstanceIdentifier, isInUse: Bool) {
-        // A change of state in the meantime makes the answer void (`move`).
-        guard let instance = table[id], instance.isAwaitingConnections else { return }
-        self[id].isAwaitingConnections = false
+        guard let instance = table[id], self[id].suspension.take(.connections) else { return }
         guard instance.record.state == .background else {
             if isInUse { wake(id) }
             return
@@ -57,7 +51,7 @@ extension Lifecycle {
             let deadline = suspensionDeadline(of: instance.record)
             return update(id) { $0.deadline = deadline }
         }
-        guard isInUse, !isSuspensionAsked(id) else { return suspend(id) }
+        guard isInUse, !self[id].suspension.isRequested else { return suspend(id) }
         let earliest = now.advanced(by: Self.connectionInterval)
         let deadline = suspensionDeadline(of: instance.record).map { max($0, earliest) }
         update(id) { $0.deadline = deadline }

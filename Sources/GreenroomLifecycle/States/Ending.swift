@@ -151,30 +151,40 @@ extension Lifecycle {
     ) {
         if record.state.isPrewarm {
             guard reason == .prewarmFailed else { return countPrewarmEnd(record, reason) }
-            guard isOwnDoing(record, status) else { return prewarmFailed(record.app, reason) }
+            guard noteOwnEnd(record, status) else { return prewarmFailed(record.app, reason) }
             if demoteHeld(record, .endedHeld) { return }
             return countPrewarmEnd(record, reason)
         }
         if reason.row.isCrash(of: record) { crashed(record.app) }
-        if record.state == .launching && reason != .goFailed { launchFailed(record.app) }
+        if record.state == .launching && reason.row.launch == .failed { launchFailed(record.app) }
     }
 
-    /// If this many prewarms in a row fail, the app is to blame for a SIGKILL or SIGTRAP that nobody
-    /// ordered.
+    /// If this many prewarms in a row end by a SIGKILL or SIGTRAP that nobody ordered, before their
+    /// pause, the app is to blame.
     public static let unorderedKillLimit = 3
 
     /// Whether a program that was not launched has ended by itself. On its way to its pause it may
     /// have been killed by somebody else, such as a user, a program that frees memory, or the kernel
     /// when the spawner ended that traced it. (If the spawner ends before it has seen the program's
     /// first execve, nobody takes the SIGTRAP of that, and the program ends by it.)
-    private func isOwnDoing(_ record: InstanceRecord, _ status: ExitStatus) -> Bool {
+    private mutating func noteOwnEnd(_ record: InstanceRecord, _ status: ExitStatus) -> Bool {
         switch status {
         case .signaled(5, _) where record.state == .prewarming,
             .signaled(9, _) where record.state == .prewarming:
-            directory[record.app]?.record.prewarmFailures ?? 0 >= Self.unorderedKillLimit - 1
-        case .signaled, .exited: true
-        case .unknown: false
+            return isLastUnorderedKill(of: record.app)
+        case .signaled, .exited:
+            self[record.app].unorderedKillCount = 0
+            return true
+        case .unknown: return false
         }
+    }
+
+    /// Counts the kill. The last one of a row ends the row.
+    private mutating func isLastUnorderedKill(of app: AppIdentifier) -> Bool {
+        self[app].unorderedKillCount += 1
+        guard self[app].unorderedKillCount >= Self.unorderedKillLimit else { return false }
+        self[app].unorderedKillCount = 0
+        return true
     }
 
     private mutating func countPrewarmEnd(_ record: InstanceRecord, _ reason: ExitReason) {

@@ -49,7 +49,7 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case backgroundTaskTimeout = 40
 }
 
-/// What follows from each exit reason:
+/// What follows from each exit reason. (A subject that orders ends may ask for its own reasons by name.)
 ///
 ///     level      the level of the journal's line
 ///     restart    which `Restart=` starts the app again (the table at `RestartPolicy`)
@@ -58,6 +58,8 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
 ///     crash      whether the end counts towards a crash loop
 ///     metric     how the app's metrics count the end
 ///     report     whether the app's developer gets a report of the end
+///     state      whether the app's saved state outlives the end
+///     launch     whether the end of an instance on its way counts as a failed launch of the app
 ///     word       the name in the control socket's interface and in the journal
 ///     message    MESSAGE_ID= (sd-journal(3)), which `systemd/greenroom.catalog` explains
 public struct ExitRow: Hashable, Sendable {
@@ -115,6 +117,8 @@ public struct ExitRow: Hashable, Sendable {
     }
 
     enum Report { case none, sent }
+    enum State: Sendable { case kept, deleted }
+    enum Launch: Sendable { case failed, spared }
 
     public let word: String
     public let message: String
@@ -125,10 +129,13 @@ public struct ExitRow: Hashable, Sendable {
     let crash: Crash
     public let metric: Metric
     public let isDiagnosed: Bool
+    let state: State
+    let launch: Launch
 
     private init(
         _ level: Level, _ restart: Restart, _ again: Again, _ blame: Blame, _ crash: Crash,
-        _ metric: Metric, _ report: Report, _ word: String, _ message: String
+        _ metric: Metric, _ report: Report, _ state: State, _ launch: Launch, _ word: String,
+        _ message: String
     ) {
         self.word = word
         self.message = message
@@ -139,78 +146,81 @@ public struct ExitRow: Hashable, Sendable {
         self.crash = crash
         self.metric = metric
         self.isDiagnosed = report == .sent
+        self.state = state
+        self.launch = launch
     }
 
     fileprivate static func of(_ reason: ExitReason) -> Self {
         // swift-format-ignore
         switch reason {
         //  level     restart        again             blame        crash    metric          report
+        //  state     launch         word, message
         case .exitedSelf: Self(
             .info,    .byStatus,     .kill,            .unlessZero, .never,  .byStatus,      .none,
-            "exited_self", "f6d0cc68d5d94635a1a403d7b5af819b")
+            .kept,    .failed, "exited_self", "f6d0cc68d5d94635a1a403d7b5af819b")
         case .crashed: Self(
             .warning, .byStatus,     .kill,            .always,     .always, .bySignal,      .sent,
-            "crashed", "9ec335b5d4e4457a815c6e4e8b1a01f4")
+            .kept,    .failed, "crashed", "9ec335b5d4e4457a815c6e4e8b1a01f4")
         case .terminated: Self(
             .info,    .never,        .askIfLaunched,   .never,      .never,  .normal,        .none,
-            "terminated", "83c2952752bf46c8ba60ed7dca9adf37")
+            .kept,    .failed, "terminated", "83c2952752bf46c8ba60ed7dca9adf37")
         case .terminateTimeout: Self(
             .warning, .never,        .kill,            .never,      .never,  .watchdog,      .sent,
-            "terminate_timeout", "590d458272f04cce84fb47da801f02e8")
+            .kept,    .failed, "terminate_timeout", "590d458272f04cce84fb47da801f02e8")
         case .forceQuit: Self(
             .info,    .never,        .kill,            .never,      .never,  .normal,        .none,
-            "force_quit", "acb4c97bf5474d5dbe4103fde03e8caa")
+            .deleted, .failed, "force_quit", "acb4c97bf5474d5dbe4103fde03e8caa")
         case .launchWatchdog: Self(
             .warning, .abnormal,     .kill,            .always,     .never,  .watchdog,      .sent,
-            "launch_watchdog", "9d9cabe8244e44669a69117148123dc5")
+            .kept,    .failed, "launch_watchdog", "9d9cabe8244e44669a69117148123dc5")
         case .prewarmFailed: Self(
             .info,    .never,        .kill,            .never,      .never,  .nothing,       .none,
-            "prewarm_failed", "2162137a8fc241c0b962d9731059073a")
+            .kept,    .failed, "prewarm_failed", "2162137a8fc241c0b962d9731059073a")
         case .prewarmExpired: Self(
             .info,    .never,        .kill,            .never,      .never,  .nothing,       .none,
-            "prewarm_expired", "9e36748b62694add97f8a2f9d79b11c3")
+            .kept,    .failed, "prewarm_expired", "9e36748b62694add97f8a2f9d79b11c3")
         case .stale: Self(
             .info,    .never,        .kill,            .never,      .never,  .nothing,       .none,
-            "stale", "6e953e9db6314701946ac9a80976afd7")
+            .kept,    .failed, "stale", "6e953e9db6314701946ac9a80976afd7")
         case .reclaimed: Self(
             .info,    .memoryIsFree, .askInBackground, .never,      .never,  .memory,        .none,
-            "reclaimed", "136cc69c5b7a42818fb9346d0812210a")
+            .kept,    .failed, "reclaimed", "136cc69c5b7a42818fb9346d0812210a")
         case .poolTrimmed: Self(
             .info,    .never,        .kill,            .never,      .never,  .nothing,       .none,
-            "pool_trimmed", "71cda4651b3643d4b8b12cf34b8bdf9b")
+            .kept,    .failed, "pool_trimmed", "71cda4651b3643d4b8b12cf34b8bdf9b")
         case .goFailed: Self(
             .info,    .never,        .kill,            .never,      .never,  .nothing,       .none,
-            "resume_failed", "4431dcbf07f14d60b132ae5d7efa903f")
+            .kept,    .spared, "resume_failed", "4431dcbf07f14d60b132ae5d7efa903f")
         case .shutdown: Self(
             .info,    .never,        .askIfLaunched,   .never,      .never,  .normal,        .none,
-            "shutdown", "fb030061b7d249588dc6a6aae46ab9f1")
+            .kept,    .failed, "shutdown", "fb030061b7d249588dc6a6aae46ab9f1")
         case .spawnFailed: Self(
             .info,    .failure,      .kill,            .never,      .never,  .nothing,       .none,
-            "spawn_failed", "a0353c1a35ea40339a2041d6140038a9")
+            .kept,    .failed, "spawn_failed", "a0353c1a35ea40339a2041d6140038a9")
         case .unknown: Self(
             .warning, .abnormal,     .kill,            .never,      .never,  .nothing,       .none,
-            "unknown", "11b96594216548c9bb0b782d9fc49c97")
+            .kept,    .failed, "unknown", "11b96594216548c9bb0b782d9fc49c97")
         case .conflict: Self(
             .info,    .never,        .askIfLaunched,   .never,      .never,  .normal,        .none,
-            "conflict", "0933a28d2bd84630bd7d52eee5c77ea9")
+            .kept,    .failed, "conflict", "0933a28d2bd84630bd7d52eee5c77ea9")
         case .dependencyEnded: Self(
             .info,    .never,        .askIfLaunched,   .never,      .never,  .normal,        .none,
-            "dependency_ended", "ef56e7ea8c0744d18333be13b9cac78e")
+            .kept,    .failed, "dependency_ended", "ef56e7ea8c0744d18333be13b9cac78e")
         case .watchdog: Self(
             .warning, .abnormal,     .kill,            .always,     .never,  .watchdog,      .sent,
-            "watchdog", "badbdee148464cf7aede91d70b35e0ea")
+            .kept,    .failed, "watchdog", "badbdee148464cf7aede91d70b35e0ea")
         case .suspendedWithLockedFile: Self(
             .warning, .abnormal,     .kill,            .never,      .never,  .lockedFile,    .sent,
-            "suspended_with_locked_file", "0be804a2fc25404d95ea65c9cc962cb7")
+            .kept,    .failed, "suspended_with_locked_file", "0be804a2fc25404d95ea65c9cc962cb7")
         case .outOfMemory: Self(
             .warning, .abnormal,     .kill,            .always,     .memory, .memoryOrLimit, .none,
-            "out_of_memory", "a92853444bfa4e11ba58358cc46b170f")
+            .kept,    .failed, "out_of_memory", "a92853444bfa4e11ba58358cc46b170f")
         case .probablyOutOfMemory: Self(
             .warning, .abnormal,     .kill,            .never,      .memory, .memory,        .none,
-            "probably_out_of_memory", "9985e9d9212540cf93a91c77ac90da10")
+            .kept,    .failed, "probably_out_of_memory", "9985e9d9212540cf93a91c77ac90da10")
         case .backgroundTaskTimeout: Self(
             .warning, .abnormal,     .kill,            .never,      .never,  .backgroundTask,.sent,
-            "background_task_timeout", "dee76f1772f742dc9cfdb343c51aec9d")
+            .kept,    .failed, "background_task_timeout", "dee76f1772f742dc9cfdb343c51aec9d")
         }
     }
 }

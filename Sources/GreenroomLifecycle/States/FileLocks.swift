@@ -12,10 +12,9 @@ extension Lifecycle {
     /// - Parameter isAsked: whether a client asks for it, possibly before the background time is
     ///   over.
     mutating func prepareSuspension(_ id: InstanceIdentifier, isAsked: Bool = false) {
-        // Kept here, because the client that asked may be gone when the answer comes.
-        self[id].isSuspensionAsked = isAsked || !self[id].freezeWaiters.isEmpty
+        self[id].suspension.begin(isRequested: isAsked)
         guard policy.inspectsFileLocks else { return suspendUnlessConnected(id) }
-        self[id].isAwaitingFileLocks = true
+        self[id].suspension.inspection = .fileLocks
         // If no answer comes, the deadline leads to another look. A client's request is not
         // repeated.
         if let deadline = self[id].record.deadline, deadline <= now {
@@ -25,8 +24,7 @@ extension Lifecycle {
     }
 
     mutating func fileLocksInspected(_ id: InstanceIdentifier, holdsLock: Bool) {
-        guard let instance = table[id], instance.isAwaitingFileLocks else { return }
-        self[id].isAwaitingFileLocks = false
+        guard let instance = table[id], self[id].suspension.take(.fileLocks) else { return }
         guard instance.record.state == .background else {
             // The instance was moved to another state in the meantime.
             return answerFreeze(of: id, .done(id, instance.record.state))
@@ -42,20 +40,21 @@ extension Lifecycle {
             return update(id) { $0.deadline = deadline }
         }
         guard holdsLock else {
-            self[id].fileLockedSince = nil
+            self[id].suspension.fileLockedSince = nil
             return suspendUnlessConnected(id)
         }
-        guard !instance.isSuspensionAsked, instance.freezeWaiters.isEmpty else {
+        guard !instance.suspension.isRequested else {
             answerFreeze(of: id, .refused(.holdsFileLock(id)))
             let deadline = suspensionDeadline(of: instance.record)
             return update(id) { $0.deadline = deadline }
         }
         // The client that asked is gone, and the instance would not have been suspended by itself.
         guard suspendsByItself(instance.record) else { return update(id) { $0.deadline = nil } }
-        let since = instance.fileLockedSince ?? now
-        self[id].fileLockedSince = since
+        let found = instance.suspension.fileLockedSince
+        let since = found ?? now
+        self[id].suspension.fileLockedSince = since
         let end = since.advanced(by: policy.fileLockGrace)
-        if instance.fileLockedSince != nil, end <= now {
+        if found != nil, end <= now {
             return self.end(id, .suspendedWithLockedFile, gently: false)
         }
         update(id) { $0.deadline = end }

@@ -12,8 +12,8 @@
 //   a launch, a request to come to the front      displaces nothing that a shell names
 //   a request to go to the background             is obeyed; it counts as never named until the
 //                                                 next report
-//   the end of a shell                            moves nothing, and its last report protects what
-//                                                 it has named until the next row
+//   the end of a shell                            moves nothing. Its last report protects what it
+//                                                 has named until `shellAbsence` is over
 //   no shell of the user for `shellAbsence`       launches displace what is in front, as without a
 //                                                 shell. Instances that shells sent to the
 //                                                 background and that have no group return to the

@@ -184,7 +184,7 @@ extension Lifecycle {
         case (.acknowledging, .suspend):
             // The app must leave the front before it is frozen.
             if self[id].record.state == .suspended { return freeze(id, for: request) }
-            self[id].freezeWaiters.append(request)
+            self[id].suspension.waiters.append(request)
             requests[request] = .freeze(id)
             sendToBackground(id)
         case (.acknowledging, _): tell(transition, id, for: request)

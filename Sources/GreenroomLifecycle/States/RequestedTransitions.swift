@@ -108,7 +108,7 @@ extension Lifecycle {
         guard self[id].record.phase != .frozen else {
             return answer(request, .done(id, .suspended))
         }
-        self[id].freezeWaiters.append(request)
+        self[id].suspension.waiters.append(request)
         requests[request] = .freeze(id)
     }
 

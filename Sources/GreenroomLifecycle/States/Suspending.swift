@@ -67,9 +67,9 @@ extension Lifecycle {
     /// Answers the requests to suspend the instance. If a thaw was ordered in the meantime, the
     /// answer tells the resulting state.
     mutating func answerFreeze(of id: InstanceIdentifier, _ answer: Answer) {
-        let waiters = self[id].freezeWaiters
+        let waiters = self[id].suspension.waiters
         guard !waiters.isEmpty else { return }
-        self[id].freezeWaiters = []
+        self[id].suspension.waiters = []
         for request in waiters { self.answer(request, answer) }
     }
 }

@@ -275,7 +275,7 @@ extension Lifecycle {
         }
         removeFromIndices(old)
         reviewSocket(of: old.app)
-        self[id].isAwaitingConnections = false
+        self[id].suspension.stateChanged(to: state)
         if old.state == .prewarmed { deadlines.remove(.air(id)) }
         update(id) { [now] in
             $0.course = course

@@ -117,7 +117,7 @@ extension Lifecycle {
         let given = isOpen || !suspendsByItself(record) ? nil : record.deadline
         let deadline = given ?? suspensionDeadline(of: record)
         if record.deadline != deadline { update(id) { $0.deadline = deadline } }
-        if !isOpen, !self[id].freezeWaiters.isEmpty { prepareSuspension(id) }
+        if !isOpen, !self[id].suspension.waiters.isEmpty { prepareSuspension(id) }
     }
 
     /// Nothing keeps the instance running any more. Its grace is counted from the time at which it
@@ -125,7 +125,7 @@ extension Lifecycle {
     mutating func awaitSuspension(_ id: InstanceIdentifier) {
         let record = self[id].record
         guard record.state == .background, !record.isTravelling else { return }
-        if !self[id].freezeWaiters.isEmpty { return prepareSuspension(id) }
+        if !self[id].suspension.waiters.isEmpty { return prepareSuspension(id) }
         guard suspendsByItself(record) else { return update(id) { $0.deadline = nil } }
         let grace = directory[record.app]?.description?.backgroundGrace ?? policy.backgroundGrace
         let deadline = max(record.since.advanced(by: grace), now)

@@ -199,7 +199,7 @@ extension Lifecycle {
 
     // MARK: Administrators
 
-    /// Runs a pending scheduled task now, whatever holds it.
+    /// Runs a pending scheduled task now, whatever is in the way.
     mutating func runTaskRequested(
         _ request: RequestIdentifier, _ app: AppIdentifier, _ identifier: String
     ) {

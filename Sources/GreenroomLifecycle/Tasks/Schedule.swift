@@ -42,7 +42,7 @@ public struct ScheduledTask: Hashable, Sendable {
 public struct AppTasks: Hashable, Sendable {
     /// The pending requests, in the order in which they were submitted.
     public var requests: [ScheduledTask]
-    /// The run that is under way. It is not run again.
+    /// The run that is under way. A run that is interrupted is not repeated.
     public var run: ScheduledRun?
 
     public init(requests: [ScheduledTask] = [], run: ScheduledRun? = nil) {
@@ -99,7 +99,7 @@ public struct TaskConditions: Hashable, Sendable {
 }
 
 /// Why a scheduled task is not run now.
-public enum TaskHold: Hashable, Sendable {
+public enum TaskObstacle: Hashable, Sendable {
     /// The task must not run before this time of the wall clock.
     case earliestBegin(Int64)
     case noExternalPower
@@ -117,7 +117,7 @@ public enum TaskHold: Hashable, Sendable {
     case failed
     /// The user force-quit the app.
     case forceQuit
-    /// Nothing holds the task: it is about to run.
+    /// Nothing is in the way: the task is about to run.
     case due
 }
 

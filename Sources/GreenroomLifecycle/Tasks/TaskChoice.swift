@@ -1,5 +1,5 @@
 // When scheduled work is run. It is reviewed when something has changed, when the alarm of the wall
-// clock rings, and every `taskRetry` while only the machine's condition holds a task. It is not
+// clock rings, and every `taskRetry` while only the machine's condition is in the way of a task. It is not
 // reviewed while nothing is pending.
 //
 //   any task            its earliest time has come; memory is not short; no other task is run; the
@@ -12,9 +12,9 @@
 
 extension Lifecycle {
     /// Why a scheduled task is not run under these conditions; `due` if it may run.
-    public func hold(
-        of task: ScheduledTask, _ app: AppIdentifier, _ conditions: TaskConditions
-    ) -> TaskHold {
+    public func obstacle(
+        to task: ScheduledTask, _ app: AppIdentifier, _ conditions: TaskConditions
+    ) -> TaskObstacle {
         if isAsleep || isShuttingDown { return .asleep }
         if let earliest = task.earliestBegin, earliest > conditions.wallClock {
             return .earliestBegin(earliest)
@@ -26,7 +26,7 @@ extension Lifecycle {
             if unused > now { return .inUse(until: unused) }
             if !conditions.isLoadLow { return .highLoad }
         }
-        if let hold = failure(of: app) { return hold }
+        if let obstacle = failure(of: app) { return obstacle }
         if pressure >= .warning { return .memoryPressure }
         if let current = schedule.current, current.app != app || current.request != task {
             return .otherRun(current.app)
@@ -34,7 +34,7 @@ extension Lifecycle {
         return .due
     }
 
-    private func failure(of app: AppIdentifier) -> TaskHold? {
+    private func failure(of app: AppIdentifier) -> TaskObstacle? {
         guard let entry = directory[app] else { return .failed }
         if isForceQuit(app) { return .forceQuit }
         if entry.record.failure != nil { return .failed }
@@ -90,14 +90,14 @@ extension Lifecycle {
         var next: Instant?
         var alarm: Int64?
         for (app, task) in pendingInOrder() {
-            switch hold(of: task, app, conditions) {
+            switch obstacle(to: task, app, conditions) {
             case .due: return startRun(of: task, app, nil)
             case .earliestBegin(let time): alarm = min(alarm ?? time, time)
             case .inUse(let until), .failing(let until): next = min(next ?? until, until)
             case .noExternalPower, .noNetwork, .highLoad:
                 let retry = now.advanced(by: max(policy.taskRetry, .seconds(1)))
                 next = min(next ?? retry, retry)
-            // An event announces when each of these holds ends.
+            // An event announces when each of these obstacles ends.
             case .memoryPressure, .asleep, .otherRun, .failed, .forceQuit: break
             }
         }

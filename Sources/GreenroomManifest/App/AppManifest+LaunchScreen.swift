@@ -8,8 +8,8 @@ extension AppManifest {
         /// `Default=`: the file to show if no other matches.
         public var standard: String?
         /// `Orientation=`, `SizeClass=`, `URLScheme=`: words such as `landscape:/path`.
-        public var orientations: [Choice] = []
-        public var sizeClasses: [Choice] = []
+        var orientations: [Choice] = []
+        var sizeClasses: [Choice] = []
         public var urlSchemes: [Choice] = []
         /// `Until=`
         public var end = End.active

@@ -7,13 +7,13 @@ extension AppManifest {
         /// Paused instances of one app. A higher number would be a mistake in the manifest.
         public static let prewarmCount = 16
         /// Words of `Exec=`, not counting the arguments of a launch.
-        public static let commandWords = 256
-        public static let environmentVariables = 256
+        static let commandWords = 256
+        static let environmentVariables = 256
         public static let environmentKeys = 64
         /// Names in `Imports=`, and the bytes of all of them. The largest list seen, of a test with
         /// pandas and SciPy, has 521 names.
         public static let imports = 1024
-        public static let importBytes = 32_768
+        static let importBytes = 32_768
         /// The kernel's NGROUPS_MAX is 65536, but nobody lists more than this many by hand.
         public static let supplementaryGroups = 64
         /// The number of starts of an app that the runtime state remembers.

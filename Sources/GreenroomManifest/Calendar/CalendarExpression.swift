@@ -24,7 +24,7 @@ public struct CalendarExpression: Hashable, Sendable {
     var minutes = [Component(start: 0)]
     /// Seconds, in microseconds.
     var microseconds = [Component(start: 0)]
-    public internal(set) var isUTC = false
+    var isUTC = false
     /// A time zone's name in the IANA database. The caller of `next` provides its rules.
     public internal(set) var zone: String?
 

@@ -47,7 +47,10 @@ struct AppSummaries {
             summary.depth = depths.depth(of: app)
             summary.profile = app.program.depth.profile
             if summary.depth != nil {
-                summary.savedUSec = core.lifecycle.savedTime(of: app.identifier)?.microseconds
+                let lifecycle = core.lifecycle
+                summary.savedUSec = lifecycle.savedTime(of: app.identifier)?.microseconds
+                summary.isSavingEstimated =
+                    summary.savedUSec != nil && lifecycle.measuredSaving(of: app.identifier) == nil
             }
             return summary
         }

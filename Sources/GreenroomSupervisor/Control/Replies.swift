@@ -93,11 +93,11 @@ struct Replies {
                 stage: failure.stage, errno: failure.errno, reason: ControlError.foreignTerminal)
         case .dependencyFailed(let app, let other, let refusal):
             .dependencyFailed(app, on: other, because: error(for: refusal, peer))
-        case .onHold(let app, let hold):
+        case .obstructed(let app, let obstacle):
             .refused(
-                code: hold.code,
+                code: obstacle.code,
                 reason: "\(app) is not prewarmed: "
-                    + (conditions.notes.map(\.text).first ?? hold.code))
+                    + (conditions.notes.map(\.text).first ?? obstacle.code))
         case _: ControlError(refusal)
         }
     }

@@ -70,20 +70,20 @@ struct TaskCalls {
         task.earliestTimestampUSec = request.earliestBegin
         task.requiresExternalPower = request.requiresExternalPower
         task.requiresNetwork = request.requiresNetworkConnectivity
-        let hold = core.lifecycle.hold(of: request, app, conditions)
-        if hold == .due, core.lifecycle.isLaunchedForTask(app) {
+        let obstacle = core.lifecycle.obstacle(to: request, app, conditions)
+        if obstacle == .due, core.lifecycle.isLaunchedForTask(app) {
             task.state = .known(.launching)
         } else {
-            task.hold = clientNote(hold)
+            task.hold = clientNote(obstacle)
         }
         return task
     }
 
-    private func clientNote(_ hold: TaskHold) -> Control.Note {
+    private func clientNote(_ obstacle: TaskObstacle) -> Control.Note {
         func seconds(until instant: Instant) -> Int64 {
             max(1, core.now.duration(to: instant).components.seconds)
         }
-        return switch hold {
+        return switch obstacle {
         case .earliestBegin: .init(code: "earliest_begin", text: "its earliest time has not come")
         case .noExternalPower:
             .init(code: "no_external_power", text: "the machine runs on battery")

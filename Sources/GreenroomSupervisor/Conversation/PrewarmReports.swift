@@ -85,11 +85,15 @@ final class PrewarmReports {
         // What the former supervisor measured still holds: the instance has done nothing since.
         let known = core.lifecycle.instance(identifier)
             .flatMap { $0.state == .prewarmed && $0.byteCount > 0 ? $0.byteCount : nil }
-        let threadCount = ProcessTable.entry(of: instance.pid)?.threadCount ?? 1
+        // A program that is held must be frozen. If it has told of its pause without the library, it may
+        // have one thread, which goes on.
+        let hasOtherThreads =
+            depth(of: instance) == .window
+            || (ProcessTable.entry(of: instance.pid)?.threadCount ?? 1) > 1
         core.handle(
             .paused(
                 identifier, byteCount: known ?? instance.byteCount,
-                hasOtherThreads: threadCount > 1, isTooEarly: report(of: instance).isTooEarly))
+                hasOtherThreads: hasOtherThreads, isTooEarly: report(of: instance).isTooEarly))
         if finding == .unanswered {
             reporter.say(
                 .warning,
@@ -137,15 +141,17 @@ final class PrewarmReports {
         if code == ESTALE, depth(of: instance) == .window {
             return core.handle(.becameStale(instance.identifier, because: .readFile))
         }
-        if core.lifecycle.misfire(of: instance.app) == nil {
-            reporter.say(
-                .warning,
-                isChanged
-                    ? "\(instance.app): a library that its caller's environment brings writes something "
-                        + "or changes the process when it is loaded, and a launch would lose that"
-                    : "\(instance.app) could not go: \(SystemError.text(of: code))",
-                of: instance.app, instance.identifier)
-        }
+        guard core.lifecycle.misfire(of: instance.app) == nil else { return }
+        let text =
+            if isChanged {
+                ": a library that its caller's environment brings writes something or changes the "
+                    + "process when it is loaded, and a launch would lose that"
+            } else if code == ETIMEDOUT, depth(of: instance) == .window {
+                ": the display did not answer within a second, so the launch starts cold"
+            } else {
+                " could not go: \(SystemError.text(of: code))"
+            }
+        reporter.say(.warning, "\(instance.app)\(text)", of: instance.app, instance.identifier)
     }
 
     /// The instance goes on, so nothing is watched for its pause any more.

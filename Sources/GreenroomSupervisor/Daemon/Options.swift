@@ -15,7 +15,7 @@ public struct Options: Sendable, Equatable {
     /// In order of precedence: the first that has a manifest for an identifier wins.
     public var appDirectories: [String]
     /// Where the system's daemon has its apps, for a user's daemon that has the usual directories.
-    public var systemAppDirectories: [String] = []
+    var systemAppDirectories: [String] = []
     /// Folders of desktop entries, and whether every entry makes an app, or only an entry that a
     /// manifest asks for.
     public var desktopDirectories: [String] = []
@@ -35,7 +35,7 @@ public struct Options: Sendable, Equatable {
     public var runtimesPath: String
     /// Put in front of the paths of /proc and /sys that tell the machine's memory, load, batteries
     /// and temperatures; empty for this machine.
-    public var machineRoot = ""
+    var machineRoot = ""
 
     /// What a command line asks for.
     public enum Outcome: Equatable, Sendable {

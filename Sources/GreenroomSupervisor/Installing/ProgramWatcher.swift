@@ -10,9 +10,9 @@ internal import Systemd
 /// before requests. So whoever replaces a program and then launches it gets the new one.
 @LoopActor
 final class ProgramWatcher {
-    /// The name may lead to another file than before.
+    /// Events after which a name may lead to another file than before.
     private static let replacements = UInt32(IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
-    /// A file appears under a name.
+    /// Events that mean that a file has appeared under a name.
     private static let arrivals = UInt32(IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB)
 
     private let inotify: Inotify

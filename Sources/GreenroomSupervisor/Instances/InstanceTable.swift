@@ -56,7 +56,8 @@ final class InstanceTable {
     private var formerCgroups: Cgroup?
 
     private var table: [InstanceIdentifier: Instance] = [:]
-    /// Of every instance that has a process, and of those that rooms keep something of.
+    /// What rooms keep: an entry for every instance that has a process, and for every other instance
+    /// that a room keeps something of.
     private var parts: [InstanceIdentifier: InstanceParts] = [:]
     private var files: [any InstanceFiles] = []
 

@@ -40,7 +40,7 @@ final class TriggeredLaunches {
         return (context, key)
     }
 
-    /// - Parameter limit: how often the app is launched for this reason.
+    /// - Parameter limit: how often the app may be launched for this reason; nil for any number.
     func begin(
         _ app: InstalledApp, _ context: LaunchContext, _ key: EnvironmentKey,
         from origin: Requests.Origin, as identifier: LaunchIdentifier, inBackground: Bool,

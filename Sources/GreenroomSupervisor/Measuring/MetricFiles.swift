@@ -21,7 +21,7 @@ struct MetricFiles {
 
     init(stateDirectory: String) { directory = stateDirectory + "/metrics" }
 
-    /// What was counted; nil if nothing was. A damaged file gives the part that makes sense.
+    /// What was counted; nil if nothing was. If the file is damaged, the part that can be read.
     ///
     /// - Parameter complain: called with a description of what is wrong.
     func text(of key: MetricKey, _ complain: (String) -> Void = { _ in }) -> String? {
@@ -57,9 +57,9 @@ struct MetricFiles {
         }
     }
 
-    /// Writes a text that fits into a page over the old one, followed by blank lines, with a single
-    /// call, so that it is written as a whole or not at all when the daemon is killed. Making a new
-    /// file and removing the old one would take a hundred times as long.
+    /// Overwrites the old text with a text that fits into a page, and the rest of the old text with
+    /// blank lines, in a single call: if the daemon is killed, all of it is written or nothing.
+    /// Making a new file and removing the old one would take a hundred times as long.
     private func overwrite(_ path: String, with text: String) throws(SystemError) -> Bool {
         var bytes = Array(text.utf8)
         guard bytes.count <= Self.pageByteCount else { return false }

@@ -26,7 +26,7 @@ final class ConditionInspector {
     private var mindsHeat: Bool { configuration.prewarmMindsHeat }
 
     /// The first condition that holds prewarming back; nil if none does.
-    var hold: PrewarmHold? {
+    var obstacle: PrewarmObstacle? {
         if isMemoryLow != nil { return .lowMemory }
         if isLoadHigh != nil { return .highLoad }
         if isBatteryLow != nil { return .lowBattery }

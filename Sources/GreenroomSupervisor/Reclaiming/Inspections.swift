@@ -14,7 +14,7 @@ final class Inspections {
     private let calls: DetachedCalls
     private lazy var inspection = Rounds(priority: LoopPriority.afterLaunches) { [unowned self] in
         measurer.refreshPrewarmed()
-        core.handle(.conditionsInspected(conditions.hold))
+        core.handle(.conditionsInspected(conditions.obstacle))
     }
 
     init(
@@ -53,7 +53,7 @@ final class Inspections {
 
     /// Why nothing is prewarmed automatically now, for people to read. The machine is looked at
     /// again.
-    var holds: [Control.Note] {
+    var obstacles: [Control.Note] {
         var notes = conditions.notes
         if core.now < core.lifecycle.prewarmingStarts {
             notes.append(

@@ -1,7 +1,7 @@
 internal import GreenroomLifecycle
 
-// The form of what is at the end of records: scenes and sessions, background time, and
-// supervision. The lists are short (`sceneLimit`, `sessionLimit`), so they fit.
+// How the last parts of a record are stored: scenes and sessions, background time, and
+// supervision. The lists are short (`sceneLimit`, `sessionLimit`), so a record has room for them.
 
 extension Conversation? {
     func encode(into writer: inout RecordWriter) {

@@ -116,7 +116,7 @@ final class PathTrigger {
 
     /// Applies events.
     ///
-    /// - Returns: whether the app is to be launched, unless it runs.
+    /// - Returns: whether the app is to be launched if it is not running.
     func changed(_ events: [FileEvent]) -> Bool {
         var isStructural = false
         var isOwn = false

@@ -114,8 +114,8 @@ extension ControlError {
                     code: "task_runs",
                     reason: "a task of \(app) is being run, and only one can run at a time; "
                         + "\"greenroomctl debug expire-task \(app)\" ends its time")
-            case .onHold(let app, let hold):
-                .refused(code: hold.code, reason: "\(app) is not prewarmed: \(hold.code)")
+            case .obstructed(let app, let obstacle):
+                .refused(code: obstacle.code, reason: "\(app) is not prewarmed: \(obstacle.code)")
             case .notTriggered(let app):
                 .refused(
                     code: "not_triggered",

@@ -166,7 +166,9 @@ extension AnewReason {
         switch self {
         case .options: "its options were not those of the prewarm"
         case .program: "its program was named in a way that only a starting interpreter understands"
-        case .hiddenModule: "a file beside the program hides a module that was loaded before"
+        case .hiddenModule:
+            "the program begins with other modules than were loaded before, or a file beside it "
+                + "hides one of them"
         case .changed: "files that were loaded before the pause have changed"
         case .environment: "a variable that was read before the pause had another value"
         case .signals: "its caller ignored a signal that the interpreter handles"

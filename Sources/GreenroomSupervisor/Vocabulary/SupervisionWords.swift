@@ -33,7 +33,7 @@ extension SupervisionFailure {
     }
 }
 
-extension PrewarmHold {
+extension PrewarmObstacle {
     /// The code that `Explain` uses.
     var code: String {
         switch self {

@@ -57,6 +57,8 @@ final class BusWatch: InstancePart {
     private static let beginPause = Duration.seconds(50)
     private var lastBegun: UInt64?
     private var wasLost = false
+    /// Has the process killed, and forgotten once it has ended.
+    private var release: (() -> Void)?
     /// The sources whose loss was logged.
     var unheard: Set<Source> = []
 
@@ -79,9 +81,16 @@ final class BusWatch: InstancePart {
 
     /// Calls back with each report until the watch ends.
     ///
-    /// - Parameter disposer: closes the socket: the app's user may send descriptors with a report.
-    func begin(_ disposer: Disposer, _ heard: @escaping (Report) -> Void) throws {
+    /// - Parameters:
+    ///   - disposer: closes the socket: the app's user may send descriptors with a report.
+    ///   - release: called at the end of the watch. The process would end by itself, but the app's
+    ///     user may have stopped it.
+    func begin(
+        _ disposer: Disposer, release: @escaping () -> Void,
+        _ heard: @escaping (Report) -> Void
+    ) throws {
         lastBegun = MonotonicClock.nanoseconds
+        self.release = release
         let (own, other) = try UnixSocket.pair(.seqpacket)
         let socket = UnixSocket(own.descriptor.given(to: disposer.stranger(.max), .queue))
         self.socket = socket
@@ -107,6 +116,8 @@ final class BusWatch: InstancePart {
         source = nil
         socket = nil
         other = nil
+        release?()
+        release = nil
     }
 
     private func read() -> [Report] {

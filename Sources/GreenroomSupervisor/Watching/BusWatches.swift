@@ -53,7 +53,10 @@ final class BusWatches {
             let app = catalog[record.app]
         else { return nil }
         do {
-            try watch.begin(disposer) { [unowned self] in heard($0, of: identifier) }
+            let number = SpawnNumber.watch(identifier).rawValue
+            try watch.begin(
+                disposer, release: { [spawner] in spawner.send(.release(instance: number)) }
+            ) { [unowned self] in heard($0, of: identifier) }
             guard let other = watch.other else { return nil }
             let order = try orders.watch(
                 .watch(identifier), app, record.environmentKey, program: program,
@@ -139,15 +142,12 @@ final class BusWatches {
 
     /// The spawner reports on the process that watches for this instance.
     func received(_ message: SpawnerMessage, about identifier: InstanceIdentifier) {
-        let number = SpawnNumber.watch(identifier).rawValue
         switch message {
         case .spawned: instances.known(BusWatch.self, of: identifier)?.wasSpawned()
         case .spawnFailed:
-            spawner.send(.release(instance: number))
             if instances.known(BusWatch.self, of: identifier) != nil { lost(identifier) }
-        // The watching process's socket tells of its end.
-        case .emptied: spawner.send(.release(instance: number))
-        case .welcome, .instance, .exited, .failed, .kept, .ending, .stopped, .unguarded,
+        // The watching process's socket tells of its end, at which it is released.
+        case .emptied, .welcome, .instance, .exited, .failed, .kept, .ending, .stopped, .unguarded,
             .misfired, .cannotGuard, .executedSecurely, .listening, .cannotListen:
             break
         }

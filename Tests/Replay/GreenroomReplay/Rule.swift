@@ -186,11 +186,11 @@ struct Predicting: Rule {
 
     func wanted(at time: LocalTime, warm: Set<Key>, budget: UInt64) -> [Key] {
         var candidates: [Candidate] = []
-        var users: [Presence] = []
+        var users: [PlannedUser] = []
         for (user, predictor) in predictors.sorted(by: { $0.key < $1.key })
         where time.seconds - lastLaunch[user]!.seconds < Self.sessionSeconds {
             users.append(
-                Presence(
+                PlannedUser(
                     user: user, activity: predictor.activity(at: time),
                     hasShare: time.seconds - lastLaunch[user]!.seconds < Self.shareSeconds))
             for rank in predictor.ranking(at: time) {

@@ -405,6 +405,12 @@ struct Simulation: Sendable {
                 continue
             }
             guard let new = core.instance(old.instance) else { continue }
+            // The order to spawn it was lost with the spawner, and only the next supervisor has looked.
+            if old.state == .terminating, new.state == .notRunning,
+                world.processes[old.instance] == nil
+            {
+                continue
+            }
             // The name of this instance has not been watched in the meantime.
             if old.state.isPrewarm, old.wantsName {
                 try checker.require(

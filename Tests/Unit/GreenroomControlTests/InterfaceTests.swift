@@ -3,6 +3,10 @@ import Testing
 import Varlink
 import VarlinkTestSupport
 
+extension Control {
+    static let interface = Interface(trusted: interfaceText)
+}
+
 @Suite struct `The control interface` {
     @Test func `the control interface is described in Varlink's language`() {
         #expect(Control.interface.name == Control.interfaceName)
@@ -34,7 +38,7 @@ import VarlinkTestSupport
         let server = try TestServer { incoming in
             switch incoming.call.method {
             case "org.varlink.service.GetInfo":
-                let names = service.interfaces.map { JSONValue.string($0.name) }
+                let names = service.descriptions.keys.sorted().map { JSONValue.string($0) }
                 return .reply([
                     [
                         "vendor": .string(service.vendor), "product": .string(service.product),

@@ -210,6 +210,13 @@ enum Samples {
         return explanation
     }
 
+    static var saving: Control.AppSummary {
+        var summary = Control.AppSummary(identifier: "a.d")
+        summary.savedUSec = 5
+        summary.isSavingEstimated = true
+        return summary
+    }
+
     static var refused: Control.AppSummary {
         var summary = Control.AppSummary(identifier: "a.b")
         summary.manifestFile = "/a.b.app"
@@ -227,7 +234,7 @@ enum Samples {
         (.described(.init(version: "1", processId: 2)), .describe),
         (
             .listed([
-                .init(identifier: "a.b"),
+                .init(identifier: "a.b"), saving,
                 .init(
                     identifier: "a.c", name: "C", isEligible: false, prewarmedCount: 1,
                     prewarmTarget: 2, runningCount: 3, state: .suspended),

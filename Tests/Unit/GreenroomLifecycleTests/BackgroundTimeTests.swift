@@ -288,19 +288,19 @@ import Testing
         conditions.isOnExternalPower = false
         conditions.hasNetwork = false
         conditions.isLoadLow = false
-        func hold() -> TaskHold { stage.core.hold(of: task, Stage.app, conditions) }
-        #expect(hold() == .noExternalPower)
+        func obstacle() -> TaskObstacle { stage.core.obstacle(to: task, Stage.app, conditions) }
+        #expect(obstacle() == .noExternalPower)
         stage.send(.taskConditionsInspected(conditions))
         #expect(stage.effects.isEmpty)
         conditions.isOnExternalPower = true
-        #expect(hold() == .noNetwork)
+        #expect(obstacle() == .noNetwork)
         conditions.hasNetwork = true
-        #expect(hold() == .highLoad)
+        #expect(obstacle() == .highLoad)
         conditions.isLoadLow = true
-        #expect(hold() == .due)
+        #expect(obstacle() == .due)
         #expect(stage.wait(.seconds(60)).contains(.inspectTaskConditions))
         stage.send(.pressureChanged(.warning))
-        #expect(hold() == .memoryPressure)
+        #expect(obstacle() == .memoryPressure)
     }
 
     @Test func `a task whose app could not be launched is tried again`() {

@@ -93,6 +93,19 @@ import Testing
         #expect(demotion(stage)?.fault == (index < 2 ? .ended : nil))
     }
 
+    @Test func `that is killed now and then keeps the depth`() throws {
+        var stage = Stage(Self.deep())
+        for number in 1...UInt64(Lifecycle.unorderedKillLimit + 1) {
+            let id = InstanceIdentifier(number)
+            try #require(stage.core.instance(id)?.state == .prewarming)
+            // One has paused before it is killed.
+            if number == Lifecycle.unorderedKillLimit { stage.send(.paused(id, byteCount: 1)) }
+            stage.die(id, .signaled(9, coreDumped: false))
+            stage.wait(Policy().backOffFirst * 4)
+        }
+        #expect(demotion(stage) == nil)
+    }
+
     @Test func `that does not pause in time is followed by one to main`() {
         var stage = Stage(Self.deep())
         stage.wait(Policy().pauseDeadline + .seconds(1))

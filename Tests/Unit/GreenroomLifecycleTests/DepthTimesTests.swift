@@ -57,6 +57,22 @@ import Testing
         #expect(stage.core.depth(of: Stage.app, Stage.key) == .runtime)
     }
 
+    /// The daemon may be busy, and read that the program began together with its end.
+    @Test func `is not found because of a launch whose beginning was heard late`() throws {
+        var stage = Stage(Self.app(list: false))
+        let id = try #require(stage.core.instances(of: Stage.app).first?.instance)
+        stage.send(.paused(id, byteCount: 1))
+        stage.launch(isAttached: true, work: 1)
+        stage.wait(.milliseconds(99))
+        stage.send(.started(id))
+        stage.wait(.milliseconds(1))
+        stage.die(id, .exited(0))
+        #expect(stage.core.depthTimes(of: Stage.app)?.works.first?.shallow == .milliseconds(100))
+        stage.send(.appInstalled(Self.app(list: true)))
+        for _ in 1...3 { try run(&stage, 80) }
+        #expect(fault(stage) == nil)
+    }
+
     @Test func `is found by the readiness of an app that reports it`() throws {
         let change: (inout AppDescription) -> Void = { $0.readyCondition = .notify }
         var stage = Stage(Self.app(list: false, change))
@@ -130,6 +146,7 @@ import Testing
     @Test func `is compared with cold launches by the list of apps`() throws {
         var stage = Stage(Self.app(list: false))
         #expect(stage.core.savedTime(of: Stage.app) == nil)
+        #expect(stage.core.measuredSaving(of: Stage.app) == nil)
         // No prewarm has paused yet, so the launch does not wait for one.
         func runCold(_ milliseconds: Int, work: UInt64 = 1) throws {
             stage.launch(isAttached: true, work: work)
@@ -146,6 +163,7 @@ import Testing
         try runCold(100)
         try runCold(1000, work: 2)
         #expect(stage.core.savedTime(of: Stage.app) == .milliseconds(60))
+        #expect(stage.core.measuredSaving(of: Stage.app) == .milliseconds(60))
         stage.send(.appInstalled(Self.app(list: true)))
         #expect(stage.core.savedTime(of: Stage.app) == .milliseconds(60))
         try run(&stage, 10)

@@ -12,7 +12,7 @@ import Testing
             })
     }
 
-    @Test func `brings the running instance to the front when it has ended`() {
+    @Test func `brings the running instance to the front when its own process has ended`() {
         var stage = stage()
         let first = stage.run()
         let second = stage.run()

@@ -181,7 +181,8 @@ import Testing
         }
     }
 
-    @Test func `by a lock is known to a suspended app before all else when it runs again`() throws {
+    @Test func `by a lock is the first thing that a suspended app learns when it is thawed`() throws
+    {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.suspend, id)

@@ -68,17 +68,17 @@ import Testing
         #expect(stage.prewarms.count == 1)
     }
 
-    @Test(arguments: PrewarmHold.allCases)
-    func `for a client is refused only when memory is low`(_ hold: PrewarmHold) {
+    @Test(arguments: PrewarmObstacle.allCases)
+    func `for a client is refused only when memory is low`(_ obstacle: PrewarmObstacle) {
         var stage = Stage(policy: policy(), .prewarmed())
-        stage.send(.conditionsInspected(hold))
+        stage.send(.conditionsInspected(obstacle))
         stage.wait(.seconds(6))
         let request = stage.request()
         let effects = stage.send(.requested(request, .prewarm(Stage.app, Stage.key)))
         #expect(effects.contains(.inspectConditions), "what is known is too old")
-        let refusal = Effect.answer(request, .refused(.onHold(Stage.app, hold)))
-        let isRefused = stage.send(.conditionsInspected(hold)).contains(refusal)
-        #expect(isRefused == (hold == .lowMemory))
+        let refusal = Effect.answer(request, .refused(.obstructed(Stage.app, obstacle)))
+        let isRefused = stage.send(.conditionsInspected(obstacle)).contains(refusal)
+        #expect(isRefused == (obstacle == .lowMemory))
         #expect(stage.prewarms.isEmpty == isRefused)
     }
 
@@ -177,6 +177,51 @@ import Testing
         stage.wait(.seconds(10))
         stage.send(.fileLocksInspected(id, holdsLock: true))
         stage.wait(.seconds(6))
+        #expect(stage.send(.fileLocksInspected(id, holdsLock: false)).contains(.freeze(id)))
+    }
+
+    @Test func `has a new grace after each stay in the foreground`() {
+        var (stage, id) = stage()
+        func move(_ transition: Transition) {
+            stage.send(.requested(stage.request(), .transition(.instance(id), transition)))
+        }
+        stage.wait(.seconds(10))
+        stage.send(.fileLocksInspected(id, holdsLock: true))
+        move(.foreground)
+        stage.wait(.seconds(60))
+        move(.background)
+        #expect(stage.wait(.seconds(10)).contains(.inspectFileLocks(id)))
+        stage.send(.fileLocksInspected(id, holdsLock: true))
+        #expect(stage.state(id) == .background, "the grace of an earlier stay counts")
+        stage.wait(.seconds(6))
+        stage.send(.fileLocksInspected(id, holdsLock: true))
+        #expect(stage.core.instance(id)?.endReason == .suspendedWithLockedFile)
+    }
+
+    @Test func `that was looked for before the app was in front does not count`() {
+        var (stage, id) = stage()
+        #expect(stage.wait(.seconds(10)).contains(.inspectFileLocks(id)))
+        for transition in [Transition.foreground, .background] {
+            stage.send(.requested(stage.request(), .transition(.instance(id), transition)))
+        }
+        #expect(stage.send(.fileLocksInspected(id, holdsLock: false)).isEmpty)
+        #expect(stage.state(id) == .background, "its background time has begun anew")
+    }
+
+    @Test func `is looked for before an app with connections is suspended by request`() {
+        var policy = Policy()
+        policy.inspectsFileLocks = true
+        var app = AppDescription.plain()
+        app.suspendsInBackground = true
+        app.hasSockets = true
+        var stage = Stage(policy: policy, app)
+        let id = stage.run(inBackground: true)
+        stage.wait(.seconds(10))
+        #expect(
+            stage.send(.fileLocksInspected(id, holdsLock: false)).contains(.inspectConnections(id)))
+        stage.send(.requested(stage.request(), .transition(.instance(id), .suspend)))
+        stage.send(.connectionsInspected(id, isInUse: false))
+        #expect(stage.state(id) == .background, "it may hold a file lock")
         #expect(stage.send(.fileLocksInspected(id, holdsLock: false)).contains(.freeze(id)))
     }
 

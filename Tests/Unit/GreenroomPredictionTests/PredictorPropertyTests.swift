@@ -157,7 +157,7 @@ import Testing
                     user: 1, app: $0.app, probability: $0.probability,
                     usualProbability: $0.usualProbability, savedMilliseconds: 40,
                     byteCount: 4 << 20, cpuMilliseconds: 40, isWarm: false)
-            }, users: [Presence(user: 1)], byteBudget: 64 << 20)
+            }, users: [PlannedUser(user: 1)], byteBudget: 64 << 20)
         for app in former { #expect(plan.isWarm(app, of: 1), "\(app)") }
     }
 

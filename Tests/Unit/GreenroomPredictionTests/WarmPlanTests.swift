@@ -13,7 +13,7 @@ import Testing
     }
 
     private func plan(
-        _ candidates: [Candidate], mebibytes: UInt64, users: [Presence] = [Presence(user: 1)],
+        _ candidates: [Candidate], mebibytes: UInt64, users: [PlannedUser] = [PlannedUser(user: 1)],
         onBattery: Bool = false
     ) -> WarmPlan {
         WarmPlan(candidates, users: users, byteBudget: mebibytes << 20, onBattery: onBattery)
@@ -25,7 +25,7 @@ import Testing
             (false, 0.5, 49.932, 49.932), (false, 0, 49.932, 49.632),
             (true, 0.5, 49.992, 50.292), (true, 0, 49.992, 49.992),
         ] as [(Bool, Double, Double, Double)])
-    func `has the value and the merit that a hand computes`(
+    func `has the value and the merit that are computed by hand`(
         isWarm: Bool, usually: Double, value: Double, merit: Double
     ) {
         let entry = plan(
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `takes what saves most for each byte`() {
-        // Expected: 20 ms in 4 MiB, 18 in 2, 4 in 2. The first and one of the others do not fit.
+        // Expected: 20 ms in 4 MiB, 18 in 2, 4 in 2. The first does not fit beside either other.
         let plan = plan(
             [
                 candidate("large", probability: 0.2, mebibytes: 4),
@@ -53,7 +53,7 @@ import Testing
         #expect(plan.byteCount == 4 << 20)
     }
 
-    @Test func `prefers one that is worth more than all that fit beside each other`() {
+    @Test func `prefers one app that is worth more than all others that fit together`() {
         let plan = plan(
             [
                 candidate("small", probability: 0.1, mebibytes: 1),
@@ -82,7 +82,7 @@ import Testing
     /// Two apps have 100 ms of work each. If one of them comes only for a moment, it must be better
     /// by 1.1 ms of expected time than one that is usually warm.
     @Test(arguments: [(0.108, false), (0.115, true)])
-    func `changes for a moment only for what is worth both works`(
+    func `replaces an app for a moment only by one that is worth the work of both changes`(
         probability: Double, changes: Bool
     ) {
         let plan = plan(
@@ -94,7 +94,7 @@ import Testing
         #expect(plan.isWarm("warm", of: 1) == !changes)
     }
 
-    @Test func `changes for good as soon as the other is usually better`() {
+    @Test func `replaces an app for good as soon as another is usually better`() {
         let plan = plan(
             [
                 candidate("warm", probability: 0.1, usually: 0.1, cpu: 100, isWarm: true),
@@ -127,7 +127,7 @@ import Testing
         let quiet = (0..<20).map { candidate("quiet\($0)", of: 2, probability: 0.05) }
         let plan = plan(
             busy + quiet, mebibytes: 16,
-            users: [Presence(user: 1, activity: 1e6), Presence(user: 2, activity: 0.1)])
+            users: [PlannedUser(user: 1, activity: 1e6), PlannedUser(user: 2, activity: 0.1)])
         let warm = plan.entries.filter { $0.verdict == .prepare }
         #expect(warm.count { $0.candidate.user == 2 } == 4, "a half of half of the budget")
         #expect(warm.count { $0.candidate.user == 1 } == 12)
@@ -137,7 +137,7 @@ import Testing
         let plan = plan(
             [candidate("only", of: 2, probability: 1)]
                 + (0..<20).map { candidate("busy\($0)", of: 1, probability: 0.05) }, mebibytes: 16,
-            users: [Presence(user: 1), Presence(user: 2)])
+            users: [PlannedUser(user: 1), PlannedUser(user: 2)])
         #expect(plan.byteCount == 16 << 20)
         #expect(plan.isWarm("only", of: 2))
     }
@@ -155,7 +155,7 @@ import Testing
             (0..<8).map { candidate("app\($0)", of: UInt32(user), probability: 0.9) }
         }
         let mine = (0..<8).map { candidate("app\($0)", of: 1, probability: 0.9) }
-        let users = (1..<34).map { Presence(user: UInt32($0), activity: .nan) }
+        let users = (1..<34).map { PlannedUser(user: UInt32($0), activity: .nan) }
         let plan = plan(mine + crowd, mebibytes: 66, users: users)
         let warm = plan.entries.filter { $0.verdict == .prepare && $0.candidate.user == 1 }
         #expect(warm.count >= 1)
@@ -187,7 +187,9 @@ import Testing
                 }
             }
         }
-        let users = [Presence(user: 1, activity: .infinity), Presence(user: 2, activity: -.nan)]
+        let users = [
+            PlannedUser(user: 1, activity: .infinity), PlannedUser(user: 2, activity: -.nan),
+        ]
         let plan = WarmPlan(candidates, users: users, byteBudget: 1 << 30)
         #expect(plan.entries.count == candidates.count)
         #expect(plan.entries.allSatisfy { $0.value.isFinite && $0.merit.isFinite })
@@ -233,7 +235,7 @@ import Testing
                     cpu: 100 * dice.unit(), isWarm: dice.below(2) == 0)
             }
             let users = (0..<3).map {
-                Presence(user: $0, activity: dice.unit(), hasShare: dice.below(3) > 0)
+                PlannedUser(user: $0, activity: dice.unit(), hasShare: dice.below(3) > 0)
             }
             let one = plan(candidates, mebibytes: 20, users: users)
             candidates.reverse()

@@ -41,7 +41,7 @@ import Testing
         try supervisor.connection.send(.spawn(lease.specification(2)))
         try lease.awaitBreak()
         #expect(try waiters() == first)
-        // It is busy, so another launch has another waiter.
+        // The waiter is busy, so another launch gets another one.
         try launch(3)
         #expect(try waiters().count == 2)
         lease.giveUp()
@@ -124,14 +124,15 @@ import Testing
         #expect(waitpid(spawn.waiter, nil, 0) == spawn.waiter)
         let over = spawn.end()
         // Whatever was freed is overwritten: execve reads its arguments only after the lease.
-        for count in stride(from: 14 << 10, to: 30 << 10, by: 16) {
-            memset(try #require(malloc(count)), 0xff, count)
+        let blocks = try stride(from: 14 << 10, to: 30 << 10, by: 16).map {
+            memset(try #require(malloc($0)), 0xff, $0)
         }
+        defer { for block in blocks { free(block) } }
         lease.giveUp()
         #expect(try #require(over.spawned).process.wait() == .exited(0))
     }
 
-    @Test func `no waiter outlives its program's execution in an upgrade`() throws {
+    @Test func `no waiter outlives an upgrade of the spawner`() throws {
         try launch(1)
         let waiter = try ProcessDescriptor(pid: #require(try waiters().first))
         try spawner.process.send(signal: SIGUSR1)

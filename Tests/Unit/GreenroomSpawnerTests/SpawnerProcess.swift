@@ -1,6 +1,7 @@
 import Glibc
 import GreenroomLinux
 import GreenroomSpawner
+import TestSupport
 import Testing
 
 /// A real greenroom-spawner in its own directory. It ends with its last reference, and all its
@@ -8,7 +9,7 @@ import Testing
 final class SpawnerProcess {
     /// Polls until the spawner has this many descriptors open, because nothing reports a close.
     func awaitDescriptors(_ count: Int) throws {
-        let end = ContinuousClock.now.advanced(by: .seconds(20))
+        let end = ContinuousClock.now.advanced(by: .milliseconds(deadline))
         while try openDescriptors(of: pid) != count, ContinuousClock.now < end { sched_yield() }
         #expect(try openDescriptors(of: pid) == count)
     }
@@ -56,7 +57,7 @@ final class SpawnerProcess {
     deinit {
         if !hasEnded {
             _ = try? process.send(signal: SIGTERM)
-            if (try? process.descriptor.waitUntilReadable(milliseconds: 10_000)) != true {
+            if (try? process.descriptor.waitUntilReadable(milliseconds: deadline)) != true {
                 _ = try? process.send(signal: SIGKILL)
             }
             _ = try? process.wait()
@@ -106,7 +107,7 @@ final class SpawnerProcess {
 }
 
 /// On a machine that works, no fact takes longer. Only a failing test waits for so long.
-let deadline: CInt = 20_000
+let deadline: CInt = Patience.milliseconds
 
 /// The receiving end of sd_notify.
 private struct Readiness {

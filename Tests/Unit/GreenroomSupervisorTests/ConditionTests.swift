@@ -23,13 +23,13 @@ import Testing
                 @LoopActor func put(_ file: String, _ text: String) throws {
                     try root.write(text, to: file)
                 }
-                @LoopActor func hold() -> (PrewarmHold?, [String]) {
+                @LoopActor func obstacle() -> (PrewarmObstacle?, [String]) {
                     var configuration = DaemonConfiguration()
                     configuration.prewarmMinimalMemory = 256 << 20
                     // Slow readings are shared for a while, so each look has an inspector.
                     let inspector = ConditionInspector(
                         machine: MachineCondition(root: root.path), configuration)
-                    return (inspector.hold, inspector.notes.map(\.code))
+                    return (inspector.obstacle, inspector.notes.map(\.code))
                 }
                 let battery = "sys/class/power_supply/BAT0"
                 try put("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 100000 kB\n")
@@ -43,15 +43,15 @@ import Testing
                 try put("\(zone)/trip_point_0_type", "passive\n")
                 try put("\(zone)/trip_point_0_temp", "90000\n")
                 let all = ["low_memory", "high_load", "low_battery", "thermal_stress"]
-                #expect(hold() == (.lowMemory, all))
+                #expect(obstacle() == (.lowMemory, all))
                 try put("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 4000000 kB\n")
-                #expect(hold() == (.highLoad, Array(all[1...])))
+                #expect(obstacle() == (.highLoad, Array(all[1...])))
                 try put("proc/loadavg", "0.50 0 0 1/2 3\n")
-                #expect(hold() == (.lowBattery, Array(all[2...])))
+                #expect(obstacle() == (.lowBattery, Array(all[2...])))
                 try put("\(battery)/status", "Charging\n")
-                #expect(hold() == (.thermalStress, Array(all[3...])))
+                #expect(obstacle() == (.thermalStress, Array(all[3...])))
                 try put("\(zone)/temp", "60000\n")
-                #expect(hold() == (nil, []))
+                #expect(obstacle() == (nil, []))
             }
         }
     }

@@ -202,7 +202,8 @@ final class Steps {
     /// Runs the loop until the last fact is true.
     func run() throws {
         let begin = try LoopActor.deferred { [unowned self] in next() }
-        let limit = try LoopActor.timer(after: .seconds(30)) { [unowned self] in
+        let patience = Duration.milliseconds(Patience.milliseconds)
+        let limit = try LoopActor.timer(after: patience) { [unowned self] in
             failure = TestError("what step \(count) leads to does not come about")
         }
         #expect(LoopActor.shared.loop.run() == 0)

@@ -4,11 +4,13 @@ import Testing
 @testable import GreenroomSupervisor
 
 /// The mapping on plain memory: a second `RuntimeState` over the same bytes is the next supervisor.
-struct RuntimeStateTests {
+final class RuntimeStateTests {
     let memory = UnsafeMutableRawBufferPointer.allocate(
         byteCount: RuntimeState.byteCount, alignment: 4096)
 
     init() { memory.initializeMemory(as: UInt8.self, repeating: 0) }
+
+    deinit { memory.deallocate() }
 
     private func open() -> (RuntimeState, RuntimeState.Contents) {
         var contents = RuntimeState.Contents()
@@ -91,14 +93,12 @@ struct RuntimeStateTests {
     }
 
     @Test func `a fresh mapping holds nothing`() {
-        defer { memory.deallocate() }
         let (_, contents) = open()
         #expect(contents.instances.isEmpty && contents.apps.isEmpty)
         #expect(contents.nextInstance == InstanceIdentifier(1))
     }
 
     @Test func `the next supervisor finds every field of every record`() {
-        defer { memory.deallocate() }
         let (state, _) = open()
         var app = AppRecord(app: AppIdentifier("org.example"))
         app.prewarmFailures = 3
@@ -188,7 +188,6 @@ struct RuntimeStateTests {
     }
 
     @Test func `the largest record of an app fits`() {
-        defer { memory.deallocate() }
         let (state, _) = open()
         let name = "org.example.template@" + String(repeating: "x", count: 200 - 21)
         var app = AppRecord(app: AppIdentifier(name))
@@ -209,7 +208,6 @@ struct RuntimeStateTests {
     }
 
     @Test func `a saved record replaces the former one and an erased one is gone`() {
-        defer { memory.deallocate() }
         let (state, _) = open()
         for number in 1...3 { state.save(record(UInt64(number))) }
         for round in 0..<5 {
@@ -222,7 +220,6 @@ struct RuntimeStateTests {
     }
 
     @Test func `an identifier is not reused after its record was erased`() {
-        defer { memory.deallocate() }
         let (state, _) = open()
         state.save(record(41))
         state.erase(InstanceIdentifier(41))
@@ -230,7 +227,6 @@ struct RuntimeStateTests {
     }
 
     @Test func `an interrupted write leaves the former record intact`() {
-        defer { memory.deallocate() }
         let (state, _) = open()
         state.save(record(1, state: .active))
         let before = open().1.instances
@@ -240,7 +236,6 @@ struct RuntimeStateTests {
     }
 
     @Test func `a damaged record is counted, freed and never trusted`() {
-        defer { memory.deallocate() }
         let (state, _) = open()
         state.save(record(1))
         state.save(record(2))
@@ -254,7 +249,6 @@ struct RuntimeStateTests {
     /// A waiting instance may have read what a launch brings, because nobody knows the depth.
     @Test(arguments: [ExecutionState.prewarming, .prewarmed, .launching, .active])
     func `a depth of a newer daemon is not believed, except of what runs`(state: ExecutionState) {
-        defer { memory.deallocate() }
         var record = record(1, state == .launching ? toldToGo : RecordedState(state))
         record.depth = .window
         let bytes = UnsafeMutableRawBufferPointer.allocate(
@@ -275,7 +269,6 @@ struct RuntimeStateTests {
     }
 
     @Test func `a number that cannot be incremented counts as damage`() {
-        defer { memory.deallocate() }
         var (state, _) = open()
         #expect(state.save(record(5)))
         #expect(state.save(record(.max - 1)))
@@ -290,7 +283,6 @@ struct RuntimeStateTests {
     }
 
     @Test func `random bytes in the mapping never crash the reader`() {
-        defer { memory.deallocate() }
         var generator = SystemRandomNumberGenerator()
         let (state, _) = open()
         for number in 1...200 { state.save(record(UInt64(number))) }

@@ -6,7 +6,7 @@ import Testing
 @testable import GreenroomSupervisor
 
 @Suite struct StateDirectoryTests {
-    @Test func `the directory is made with all that are missing above it`() throws {
+    @Test func `the directory is made, with every parent that is missing`() throws {
         let folder = try TemporaryDirectory()
         let path = folder.path + "/.local/state/greenroom"
         let mask = umask(0o077)

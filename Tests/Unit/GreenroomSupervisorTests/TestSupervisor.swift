@@ -44,10 +44,13 @@ final class TestSupervisor {
         let welcome = Welcome(
             isManaged: false, degradation: "test", instanceCount: UInt32(table.count),
             state: memory.descriptor)
+        // The load of the machine must not prevent a prewarm.
+        var configuration = DaemonConfiguration()
+        configuration.prewarmMaximalLoadPercent = 0
         let prepared = Prepared(
             options: options, environment: ["PATH=/usr/bin:/bin"], catalog: AppCatalog(),
             log: try Log(Journal(identifier: "test", fieldPrefix: "GREENROOM_")) { _ in nil },
-            configuration: DaemonConfiguration(), configurationNote: nil,
+            configuration: configuration, configurationNote: nil,
             stateNote: nil, directory: directory,
             disposal: try Disposal(), link: SpawnerLink(SpawnerConnection(near)),
             former: try FormerState(

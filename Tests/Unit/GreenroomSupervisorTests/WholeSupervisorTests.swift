@@ -81,10 +81,11 @@ extension [SpawnerRequest] {
                 let watch = try #require(
                     supervisor.rooms.shared.instances.part(
                         BusWatch.self, of: InstanceIdentifier(1)))
-                try watch.begin(try Disposal().disposer) { _ in }
-                #expect(watch.isRunning)
+                var releaseCount = 0
+                try watch.begin(try Disposal().disposer, release: { releaseCount += 1 }) { _ in }
+                #expect(watch.isRunning && releaseCount == 0)
                 supervisor.rooms.recovery.ownProcesses.forget()
-                #expect(!watch.isRunning)
+                #expect(!watch.isRunning && releaseCount == 1)
             }
         }
     }

@@ -5,20 +5,23 @@ import Testing
 import Varlink
 
 @Suite struct `The manual of the protocol` {
+    private static let control = Interface(trusted: Control.interfaceText)
+    private static let service = Interface(trusted: Service.interfaceText)
+
     @Test func `the page describes every method, and no other`() throws {
         let documented = try ManualPage("greenroom-protocol.7").subsections(of: "METHODS")
-        #expect(documented.sorted() == Control.interface.methods.keys.sorted())
+        #expect(documented.sorted() == Self.control.methods.keys.sorted())
     }
 
     @Test func `the page describes every error, and no other`() throws {
         let documented = try ManualPage("greenroom-protocol.7").subsections(of: "ERRORS")
-        #expect(documented.sorted() == Control.interface.errors.keys.sorted())
+        #expect(documented.sorted() == Self.control.errors.keys.sorted())
     }
 
     @Test func `the page names every error and method that each service has`() throws {
         let page = try ManualPage("greenroom-protocol.7").text
-        for name in Interface.service.errors.keys { #expect(page.contains(name)) }
-        for name in Interface.service.methods.keys { #expect(page.contains(name)) }
+        for name in Self.service.errors.keys { #expect(page.contains(name)) }
+        for name in Self.service.methods.keys { #expect(page.contains(name)) }
     }
 
     @Test func `the page names every reason why a program cannot be prewarmed`() throws {
@@ -59,7 +62,7 @@ import Varlink
 
     @Test func `the page names every parameter of every method`() throws {
         let source = try ManualPage("greenroom-protocol.7").source
-        for (name, method) in Control.interface.methods {
+        for (name, method) in Self.control.methods {
             // The page describes all transitions under one of them.
             if Control.Transition(rawValue: name) != nil, name != "Foreground" { continue }
             let text = Self.body(of: name, in: source)
@@ -67,7 +70,7 @@ import Varlink
                 #expect(text.contains(field.name), "\(field.name) of \(name)")
             }
         }
-        for (name, fields) in Control.interface.errors {
+        for (name, fields) in Self.control.errors {
             let text = Self.body(of: name, in: source)
             for field in fields { #expect(text.contains(field.name), "\(field.name) of \(name)") }
         }

@@ -20,9 +20,10 @@ struct Checker: Sendable {
     var launchedBy: [RequestIdentifier: LaunchRequest] = [:]
     /// The instance that serves each launch name, by the core's answer.
     var served: [LaunchIdentifier: InstanceIdentifier] = [:]
-    /// The reasons to be cold that were true when the launch was asked for. A launch that waits for a
-    /// name keeps its reason meanwhile.
-    var reasonsWhenAsked: [LaunchIdentifier: Set<ColdReason>] = [:]
+    /// The reasons to be cold that were true when the launch was asked for, by the launch's app, because
+    /// another app's launch may have the same name. A launch that waits for a name keeps its reason
+    /// meanwhile.
+    var reasonsWhenAsked: [AppIdentifier: [LaunchIdentifier: Set<ColdReason>]] = [:]
     var installed: [AppIdentifier: AppDescription] = [:]
     /// The apps that are not installed because their manifest has an error or is masked.
     var faulty: Set<AppIdentifier> = []
@@ -37,6 +38,8 @@ struct Checker: Sendable {
     /// Signals that clients have had sent to each instance. An end by one of them is not a crash.
     var sentSignals: [InstanceIdentifier: Set<UInt8>] = [:]
     var crashLoopUntil: [AppIdentifier: Instant] = [:]
+    /// When a launch of a held instance first did not show its window in time, since one last did.
+    var windowMissedAt: [AppIdentifier: Instant] = [:]
     var tally = Tally()
     /// The prewarms for which the shell has seen libraries that are opened after main.
     var learned: Set<LibraryLesson> = []
@@ -169,6 +172,7 @@ struct Checker: Sendable {
         isAsleep = false
         isRestoring = true
         sentSignals = [:]
+        windowMissedAt = [:]
         pressure = .none
         machine.quietAt = nil
         lull.restart()

@@ -54,6 +54,10 @@ extension Checker {
         let failures = savedApps[app]?.prewarmFailures ?? 0
         let isCause = Self.demotions(by: event, after: failures).contains(fault)
         try require(isCause, "\(app) was demoted as \(fault) by \(event)")
+        guard fault == .noWindow else { return }
+        let toldAt = (former[id] ?? saved[id])?.since
+        let isSecond = windowMissedAt[app].flatMap { at in toldAt.map { at < $0 } } ?? false
+        try require(isSecond, "\(app) was demoted for one stall of its display")
     }
 
     /// The faults of a depth that the event may report, after that many failures in a row. A program

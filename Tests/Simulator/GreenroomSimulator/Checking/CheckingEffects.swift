@@ -234,9 +234,9 @@ extension Checker {
     /// If a launch was cold because of a failure or a reclaim, there must have been one.
     private func checkColdReason(_ record: InstanceRecord, _ now: Instant) throws(Violation) {
         guard let reason = record.coldReason else { return }
-        let wasTrue = record.launchIdentifier.flatMap { reasonsWhenAsked[$0] }?.contains(reason)
+        let reasons = record.launchIdentifier.flatMap { reasonsWhenAsked[record.app]?[$0] } ?? []
         try require(
-            isTrue(reason, of: record.app) || wasTrue == true
+            isTrue(reason, of: record.app) || reasons.contains(reason)
                 || reason == .backOff && crashLoops(record.app, now),
             "\(record.app) had no \(reason) to be cold for")
     }
@@ -393,6 +393,7 @@ extension Checker {
         if to == .terminating { ending.insert(id) }
         if to == .active || to == .inactive { frontsMayDiffer = true }
         if to == .background { backgroundSince[id] = now }
+        if to.isForeground { machine.fileLockedSince[id] = nil }
         states[id] = to
     }
 

@@ -57,7 +57,7 @@ extension Checker {
             plan = apps
             churn = [:]
         case .sleepChanged(let now): isAsleep = now
-        case .started(let id, _): if let app = saved[id]?.app { retryAt[app] = nil }
+        case .started(let id, _): noteStarted(id)
         case .deadlineReached: noteExpiries(now)
         case .signalSent(let id, let signal): sentSignals[id, default: []].insert(signal)
         case .sessionLockChanged(let user, let isLocked):
@@ -92,8 +92,10 @@ extension Checker {
         case .launch(let launch), .trigger(let launch, _):
             launchedBy[identifier] = launch
             churn[launch.app] = nil
-            reasonsWhenAsked[launch.launchIdentifier] = Set(
-                [.reclaimed, .backOff].filter { isTrue($0, of: launch.app) })
+            let reasons = [ColdReason.reclaimed, .backOff].filter { isTrue($0, of: launch.app) }
+            // A repeated call gets what the first one has begun.
+            reasonsWhenAsked[launch.app, default: [:]][launch.launchIdentifier, default: []]
+                .formUnion(reasons)
         case .prewarm(let app, _), .prepare(let app):
             churn[app] = nil
             wished.insert(app)
@@ -137,6 +139,12 @@ extension Checker {
         countsAsReady = id
     }
 
+    private mutating func noteStarted(_ id: InstanceIdentifier) {
+        guard let record = saved[id] else { return }
+        retryAt[record.app] = nil
+        if record.phase == .toldToGo, record.depth == .window { windowMissedAt[record.app] = nil }
+    }
+
     private mutating func noteInstall(_ description: AppDescription) {
         let app = description.identifier
         if let old = installed[app], old.generation != description.generation {
@@ -160,6 +168,7 @@ extension Checker {
         retryAt[app] = nil
         crashes[app] = nil
         crashLoopUntil[app] = nil
+        windowMissedAt[app] = nil
         poolReclaimed.remove(app)
         starts[app] = nil
     }
@@ -170,8 +179,11 @@ extension Checker {
         for record in saved.values {
             guard let deadline = record.deadline, deadline <= now else { continue }
             if record.state == .prewarmed { retryAt[record.app] = nil }
-            if record.phase == .toldToGo, record.depth != .window {
+            guard record.phase == .toldToGo else { continue }
+            if record.depth != .window {
                 noteUnheardEnd(record.instance)
+            } else if windowMissedAt[record.app] == nil {
+                windowMissedAt[record.app] = now
             }
         }
     }

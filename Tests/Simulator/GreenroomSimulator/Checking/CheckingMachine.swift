@@ -4,7 +4,7 @@ import GreenroomLifecycle
 struct MachineBooks: Sendable {
     /// When the level falls, unless the kernel reports it again.
     var quietAt: Instant?
-    var hold: PrewarmHold?
+    var obstacle: PrewarmObstacle?
     var inspectedAt: Instant?
     /// The time until which each hint counts.
     var hints: [AppIdentifier: Instant] = [:]
@@ -39,13 +39,15 @@ extension Checker {
             pressure = level
             machine.quietAt = nil
         case .deadlineReached: becomeQuiet(at: now)
-        case .conditionsInspected(let hold):
-            machine.hold = hold
+        case .conditionsInspected(let obstacle):
+            machine.obstacle = obstacle
             machine.inspectedAt = now
         case .requested(_, .prepare(let app)):
             machine.hints[app] = now.advanced(by: policy.hintLifetime)
         case .fileLocksInspected(let id, true):
-            if machine.fileLockedSince[id] == nil { machine.fileLockedSince[id] = now }
+            if states[id] == .background, machine.fileLockedSince[id] == nil {
+                machine.fileLockedSince[id] = now
+            }
         case .fileLocksInspected(let id, false): machine.fileLockedSince[id] = nil
         case .outOfMemory(let id, _, let isOwnLimit):
             machine.outOfMemory.insert(id)
@@ -82,8 +84,8 @@ extension Checker {
         guard policy.inspectsConditions else { return }
         let last = machine.inspectedAt?.advanced(by: policy.conditionsLifetime)
         try require(last.map { $0 > now } ?? false, "prewarmed \(app) before an inspection")
-        let allows = machine.hold == nil || (isWish && machine.hold != .lowMemory)
-        try require(allows, "prewarmed \(app) in spite of \(machine.hold!)")
+        let allows = machine.obstacle == nil || (isWish && machine.obstacle != .lowMemory)
+        try require(allows, "prewarmed \(app) in spite of \(machine.obstacle!)")
     }
 
     /// Checks that triggers launch no app more often than their limit allows.

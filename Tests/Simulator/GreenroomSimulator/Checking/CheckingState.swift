@@ -115,7 +115,7 @@ extension Checker {
         for (id, process) in world.processes
         where process.isAlive && !process.isLost && process.hasOtherThreads {
             guard let record = core.instance(id), record.state == .prewarmed else { continue }
-            if case .fails = process.fate.freeze { continue }
+            if case .fails = process.behavior.freeze { continue }
             if aired[id] != nil { continue }
             try require(
                 process.isFrozen || process.isFreezing, "\(id) is paused and its threads run")

@@ -113,7 +113,9 @@ extension Request {
             Movement(rows: [transition.row], subject: target, isFollowed: true)
         case .scene: .rows("show scene")
         case .submitTask, .runTask, .expireTask: .launches
-        case .prewarm, .prepare, .awaitExit, .resetFailed: .none
+        // With another environment, it ends the pool, also the instance that a launch waits for.
+        case .prewarm: .launches
+        case .prepare, .awaitExit, .resetFailed: .none
         }
     }
 }

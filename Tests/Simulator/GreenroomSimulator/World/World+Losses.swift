@@ -68,7 +68,7 @@ extension World {
     mutating func endWatch(of id: InstanceIdentifier) -> Event? {
         guard let process = processes[id], process.hasWatch else { return nil }
         processes[id]!.hasWatch = false
-        return process.fate.wantsName && !process.wasToldToGo ? .becameStale(id) : nil
+        return process.behavior.wantsName && !process.wasToldToGo ? .becameStale(id) : nil
     }
 
     /// The display of a held program ends. The program finds out when it runs, and ends.

@@ -5,20 +5,20 @@ import GreenroomLifecycle
 extension World {
     mutating func inspectConditions(at now: Instant) {
         var dice = Dice(seed: seed, thing: now.nanoseconds ^ 0x5eed)
-        let hold = dice.percent(70) ? nil : PrewarmHold.allCases[dice.below(4)]
-        agenda.add(.conditionsInspected(hold), at: now)
+        let obstacle = dice.percent(70) ? nil : PrewarmObstacle.allCases[dice.below(4)]
+        agenda.add(.conditionsInspected(obstacle), at: now)
     }
 
     mutating func pageOut(_ id: InstanceIdentifier, at now: Instant) {
         agenda.add(
-            .pagedOut(id, byteCount: processes[id]?.fate.byteCount ?? 0),
+            .pagedOut(id, byteCount: processes[id]?.behavior.byteCount ?? 0),
             at: now.advanced(by: .milliseconds(20)))
     }
 
     mutating func inspectFileLocks(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id] else { return }
-        let holdsLock = process.fate.locksLeft > 0
-        processes[id]!.fate.locksLeft -= holdsLock ? 1 : 0
+        let holdsLock = process.behavior.locksLeft > 0
+        processes[id]!.behavior.locksLeft -= holdsLock ? 1 : 0
         agenda.add(
             .fileLocksInspected(id, holdsLock: holdsLock), at: now.advanced(by: .milliseconds(1)))
     }
@@ -26,7 +26,7 @@ extension World {
     /// Any running process of the app that accepts connections accepts a waiting client.
     mutating func inspectConnections(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id] else { return }
-        if process.fate.accepts, !process.isFrozen { connected.remove(process.app) }
+        if process.behavior.accepts, !process.isFrozen { connected.remove(process.app) }
         let isInUse = connected.contains(process.app)
         agenda.add(
             .connectionsInspected(id, isInUse: isInUse), at: now.advanced(by: .milliseconds(1)))

@@ -28,14 +28,14 @@ extension World {
         guard let process = processes[id], process.isAlive, !process.runs.contains(run.number)
         else { return }
         processes[id]!.runs.insert(run.number)
-        guard let delay = process.fate.runDelay else { return }
-        let outcome: RunOutcome = process.fate.hasHandler ? .succeeded : .unhandled
+        guard let delay = process.behavior.runDelay else { return }
+        let outcome: RunOutcome = process.behavior.hasHandler ? .succeeded : .unhandled
         agenda.add(
             .runCompleted(id, run: run.number, outcome), at: now.advanced(by: delay))
     }
 
     mutating func expireRun(_ id: InstanceIdentifier, _ run: ScheduledRun, at now: Instant) {
-        guard let process = processes[id], process.isAlive, process.fate.heedsExpiration else {
+        guard let process = processes[id], process.isAlive, process.behavior.heedsExpiration else {
             return
         }
         agenda.add(
@@ -44,7 +44,7 @@ extension World {
     }
 
     mutating func tellExpiration(_ id: InstanceIdentifier, at now: Instant) {
-        guard let process = processes[id], process.isAlive, process.fate.heedsExpiration else {
+        guard let process = processes[id], process.isAlive, process.behavior.heedsExpiration else {
             return
         }
         for (count, task) in process.openBackgroundTasks.enumerated() {

@@ -37,13 +37,19 @@ struct World: Sendable {
 
     init(seed: UInt64) { self.seed = seed }
 
+    /// Whether no held program can show its window in this world.
+    private var isDisplaySilent: Bool {
+        var dice = Dice(seed: seed, thing: 1 << 43)
+        return dice.percent(10)
+    }
+
     mutating func spawn(
         _ id: InstanceIdentifier, _ app: AppIdentifier, _ purpose: SpawnPurpose, at now: Instant
     ) {
-        let fate = Fate(seed: seed, instance: id)
-        processes[id] = FakeProcess(app: app, purpose, fate: fate)
-        let then = now.advanced(by: fate.spawnDelay)
-        if fate.spawnFails {
+        let behavior = Behavior(seed: seed, instance: id)
+        processes[id] = FakeProcess(app: app, purpose, behavior: behavior)
+        let then = now.advanced(by: behavior.spawnDelay)
+        if behavior.spawnFails {
             agenda.add(.spawnFailed(id, SpawnFailure(stage: "executing", errno: 2)), at: then)
         } else {
             agenda.add(.spawned(id), at: then)
@@ -51,22 +57,22 @@ struct World: Sendable {
     }
 
     mutating func go(_ id: InstanceIdentifier, at now: Instant) {
-        if processes[id]?.fate.isUnfit == true {
+        if processes[id]?.behavior.isUnfit == true {
             return agenda.add(.reconciled(id, found: .unfit), at: now)
         }
         processes[id]?.wasToldToGo = true
         guard let process = processes[id], process.isAlive else { return }
         // A few held programs have read settings that have changed since, and a few show no window.
-        switch process.depth == .window ? id.rawValue % 8 : 0 {
+        switch process.depth != .window ? 0 : isDisplaySilent ? 6 : id.rawValue % 8 {
         case 3:
             let staleness = Event.becameStale(id, because: .readFile)
             return agenda.add(staleness, at: now.advanced(by: .milliseconds(1)))
         case 6: return
         case _: break
         }
-        switch process.fate.start {
+        switch process.behavior.start {
         case .after(let delay):
-            processes[id]!.anewReason = process.isDeep ? process.fate.anew : nil
+            processes[id]!.anewReason = process.isDeep ? process.behavior.anew : nil
             agenda.add(processes[id]!.start(of: id), at: now.advanced(by: delay))
         case .never: break
         case .exits: agenda.add(.exited(id, .exited(1)), at: now.advanced(by: .milliseconds(2)))
@@ -76,7 +82,7 @@ struct World: Sendable {
 
     mutating func freeze(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id], process.isAlive else { return }
-        switch process.fate.freeze {
+        switch process.behavior.freeze {
         case .after(let delay):
             processes[id]!.isFrozen = true
             agenda.add(.frozen(id), at: now.advanced(by: delay))
@@ -87,7 +93,7 @@ struct World: Sendable {
 
     mutating func freezePaused(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id], process.isAlive else { return }
-        if case .fails = process.fate.freeze {
+        if case .fails = process.behavior.freeze {
             agenda.add(.freezeFailed(id), at: now)
         } else {
             // A process with many threads may take its time.
@@ -114,42 +120,44 @@ struct World: Sendable {
         processes[id]!.isFrozen = false
         processes[id]!.isFreezing = false
         if !process.hasDisplay { agenda.add(.exited(id, .exited(1)), at: now) }
-        if process.fate.accepts { connected.remove(process.app) }
+        if process.behavior.accepts { connected.remove(process.app) }
     }
 
     mutating func terminate(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id], process.isAlive, !process.isFrozen,
-            !process.fate.ignoresTerm
+            !process.behavior.ignoresTerm
         else { return }
-        agenda.add(.exited(id, .exited(0)), at: now.advanced(by: process.fate.dieDelay))
+        agenda.add(.exited(id, .exited(0)), at: now.advanced(by: process.behavior.dieDelay))
     }
 
     /// The app takes the step and acknowledges it.
     mutating func tell(_ id: InstanceIdentifier, _ step: PendingStep, at now: Instant) {
-        guard let process = processes[id], process.isAlive, let delay = process.fate.acknowledgement
+        guard let process = processes[id], process.isAlive,
+            let delay = process.behavior.acknowledgement
         else { return }
         let then = now.advanced(by: delay)
-        for wish in process.fate.wishes(at: step) {
+        for wish in process.behavior.wishes(at: step) {
             agenda.add(.stateReported(id, step.scene, wish), at: then)
         }
         agenda.add(.acknowledged(id, cookie: step.cookie), at: then)
         // Some apps exit at once, some take their time, and some wait for the signal.
-        if step.step == .willTerminate, process.fate.dieDelay < .milliseconds(250) {
-            agenda.add(.exited(id, .exited(0)), at: then.advanced(by: process.fate.dieDelay * 3))
+        if step.step == .willTerminate, process.behavior.dieDelay < .milliseconds(250) {
+            agenda.add(
+                .exited(id, .exited(0)), at: then.advanced(by: process.behavior.dieDelay * 3))
         }
     }
 
     mutating func inspectTracer(_ id: InstanceIdentifier, at now: Instant) {
-        let isTraced = processes[id]?.fate.isTraced ?? false
+        let isTraced = processes[id]?.behavior.isTraced ?? false
         // The debugger is gone when the shell looks for it again.
-        processes[id]?.fate.isTraced = false
+        processes[id]?.behavior.isTraced = false
         agenda.add(.tracerInspected(id, isTraced: isTraced), at: now)
     }
 
     mutating func kill(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id], !process.isEmpty else { return }
-        if process.fate.deafKills > 0 {
-            processes[id]!.fate.deafKills -= 1
+        if process.behavior.deafKills > 0 {
+            processes[id]!.behavior.deafKills -= 1
             return
         }
         let then = now.advanced(by: .milliseconds(1))
@@ -164,11 +172,11 @@ struct World: Sendable {
         _ id: InstanceIdentifier, _ lesson: LibraryLesson, at now: Instant
     ) {
         guard let process = processes[id] else { return }
-        let isComplete = process.fate.dieDelay > .milliseconds(100)
+        let isComplete = process.behavior.dieDelay > .milliseconds(100)
         agenda.add(
             .librariesLearned(
-                lesson, count: process.fate.libraryCount, isComplete: isComplete),
-            at: now.advanced(by: process.fate.dieDelay * 10))
+                lesson, count: process.behavior.libraryCount, isComplete: isComplete),
+            at: now.advanced(by: process.behavior.dieDelay * 10))
     }
 
     /// Makes an event of the agenda happen. Returns nil if it can no longer happen.
@@ -201,7 +209,7 @@ struct World: Sendable {
         case .exited(let id, let status):
             guard let process = processes[id], process.isAlive else { return nil }
             processes[id]!.exitStatus = status
-            if !process.fate.leavesChildren { agenda.add(.emptied(id), at: now) }
+            if !process.behavior.leavesChildren { agenda.add(.emptied(id), at: now) }
         case .emptied(let id):
             guard let process = processes[id], !process.isEmpty, process.exitStatus != nil else {
                 return nil
@@ -251,14 +259,16 @@ struct World: Sendable {
             return nil
         }
         processes[id]!.isSpawned = true
-        if process.fate.accepts { connected.remove(process.app) }
+        if process.behavior.accepts { connected.remove(process.app) }
         guard process.isPrewarm else {
             expectReadiness(id, at: now)
             return .spawned(id)
         }
-        if process.depth == .window, process.fate.wantsName { ownName(id, process.fate, at: now) }
+        if process.depth == .window, process.behavior.wantsName {
+            ownName(id, process.behavior, at: now)
+        }
         if process.depth == .libraries { openLibraries(id, at: now) }
-        switch process.depth == .main ? process.fate.pause : process.fate.deepPause {
+        switch process.depth == .main ? process.behavior.pause : process.behavior.deepPause {
         case .after(let delay):
             agenda.add(process.pause(of: id), at: now.advanced(by: delay))
         case .never: break
@@ -282,17 +292,17 @@ struct World: Sendable {
         if number % 3 == 0 { agenda.add(.opening(id, nil), at: then) }
     }
 
-    private mutating func ownName(_ id: InstanceIdentifier, _ fate: Fate, at now: Instant) {
+    private mutating func ownName(_ id: InstanceIdentifier, _ behavior: Behavior, at now: Instant) {
         processes[id]!.hasWatch = true
         agenda.add(.nameWatched(id), at: now.advanced(by: .milliseconds(1)))
-        for call in fate.calls {
+        for call in behavior.calls {
             agenda.add(.called(id, isLaunch: call.isLaunch), at: now.advanced(by: call.delay))
         }
-        if let end = fate.watchEnd { agenda.add(.becameStale(id), at: now.advanced(by: end)) }
+        if let end = behavior.watchEnd { agenda.add(.becameStale(id), at: now.advanced(by: end)) }
     }
 
     private mutating func expectReadiness(_ id: InstanceIdentifier, at now: Instant) {
-        guard let delay = processes[id]!.fate.readyDelay else { return }
+        guard let delay = processes[id]!.behavior.readyDelay else { return }
         agenda.add(.becameReady(id), at: now.advanced(by: delay))
         // Some apps draw before they are ready, some long after, and some never.
         switch id.rawValue % 3 {

@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 
-/// What will happen to one instance. The world's seed and the instance's identifier decide it.
-struct Fate: Sendable {
+/// What one instance will do. The world's seed and the instance's identifier decide it.
+struct Behavior: Sendable {
     var spawnDelay: Duration
     var spawnFails: Bool
     var pause: Pause
@@ -129,7 +129,7 @@ struct Fate: Sendable {
     }
 }
 
-extension Fate {
+extension Behavior {
     /// The app's reports about its state when it is told a step.
     func wishes(at step: PendingStep) -> [StateWish] {
         switch step.step {
@@ -157,7 +157,7 @@ struct FakeProcess: Sendable {
     let depth: PrewarmDepth
     /// Whether it must pause after its interpreter's boot.
     var isDeep: Bool { depth == .runtime }
-    var fate: Fate
+    var behavior: Behavior
     var isSpawned = false
     var spawnFailed = false
     var isPaused = false
@@ -189,9 +189,9 @@ struct FakeProcess: Sendable {
 
     var isAlive: Bool { isSpawned && exitStatus == nil }
 
-    init(app: AppIdentifier, _ purpose: SpawnPurpose, fate: Fate) {
+    init(app: AppIdentifier, _ purpose: SpawnPurpose, behavior: Behavior) {
         self.app = app
-        self.fate = fate
+        self.behavior = behavior
         switch purpose {
         case .prewarm(_, let depth): (isPrewarm, self.depth) = (true, depth)
         case .launch: (isPrewarm, depth) = (false, .main)
@@ -200,25 +200,25 @@ struct FakeProcess: Sendable {
 
     func pause(of id: InstanceIdentifier) -> Event {
         .paused(
-            id, byteCount: fate.byteCount, hasOtherThreads: hasOtherThreads,
-            isTooEarly: isDeep && fate.pausesTooEarly)
+            id, byteCount: behavior.byteCount, hasOtherThreads: hasOtherThreads,
+            isTooEarly: isDeep && behavior.pausesTooEarly)
     }
 
     /// A program that has other threads before main is never paused with its libraries open. A
     /// program held at its first window always has a thread that waits for the launch.
     var hasOtherThreads: Bool {
         switch depth {
-        case .libraries: fate.hasLibraryThread
+        case .libraries: behavior.hasLibraryThread
         case .window: true
-        case .main, .runtime: fate.hasOtherThreads
+        case .main, .runtime: behavior.hasOtherThreads
         }
     }
 
     var misfire: Misfire {
         switch depth {
         case .main: .startsPrograms(nil)
-        case .window: fate.windowMisfire
-        case .runtime, .libraries: fate.deepMisfire
+        case .window: behavior.windowMisfire
+        case .runtime, .libraries: behavior.deepMisfire
         }
     }
 
