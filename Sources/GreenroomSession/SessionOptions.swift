@@ -18,16 +18,17 @@ public struct SessionOptions: Hashable, Sendable {
             """
             usage: greenroom-foreground [--bus] [--socket PATH]...
             Tells greenroomd which app has the foreground of the display that WAYLAND_DISPLAY or DISPLAY
-            names, until the display ends; with --bus, which app the callers of io.greenroom.Foreground on the
-            session's message bus say has it, until the last of them leaves the bus. PATH is a daemon's control socket; without one, yours and the
-            system's are told.
+            names, until the display ends. With --bus, programs that call io.greenroom.Foreground on the
+            session's message bus say which app that is, until the last of them leaves the bus. PATH is a
+            daemon's control socket; without one, your daemon and the system's are told.
 
             """
         case .launchScreen:
             """
             usage: greenroom-launchscreen [--socket PATH]...
             Shows the launch screens of apps on the display that WAYLAND_DISPLAY or DISPLAY names, until the
-            display ends. PATH is a daemon's control socket; without one, yours and the system's are heard.
+            display ends. PATH is a daemon's control socket; without one, it listens to your daemon and
+            the system's.
 
             """
         }

@@ -23,8 +23,8 @@ public enum SessionProgram: String, Sendable {
             exit(64)
         } catch {
             Self.write("\(rawValue): \(error)\n", to: STDERR_FILENO)
-            // Its unit does not start it again (EX_UNAVAILABLE).
-            exit(69)
+            // Its unit starts it again only after EX_TEMPFAIL, not after EX_UNAVAILABLE.
+            exit((error as? UnusableSession)?.isTemporary == true ? 75 : 69)
         }
     }
 

@@ -6,15 +6,22 @@ internal import GreenroomLinux
 final class DisplayStream {
     /// In milliseconds. Even a server under load answers in less time.
     static let usualPatience: CInt = 30_000
+    /// At most this many messages are handled at a time, so that a client that floods the display does
+    /// not keep other work from being done.
+    static let messageLimit = 256
     /// Servers send less at a time. They belong to the user's own session, so they are trusted.
     private static let chunkByteCount = 16 << 10
 
+    private let path: String
     private let socket: UnixSocket
     private let patience: CInt
     private var received: [UInt8] = []
+    /// Where what nobody has taken yet begins.
+    private var start = 0
 
     /// - Parameter patience: in milliseconds, for each wait for the server.
     init(path: String, patience: CInt) throws(DisplayFailure) {
+        self.path = path
         self.patience = patience
         do throws(SystemError) {
             socket = try UnixSocket.connect(to: path, .stream)
@@ -25,60 +32,63 @@ final class DisplayStream {
 
     var descriptor: CInt { socket.descriptor.rawValue }
     /// Whether something was read that nobody has taken yet.
-    var hasReceived: Bool { !received.isEmpty }
+    var hasReceived: Bool { start < received.count }
 
     /// - Parameter descriptors: sent with the first byte.
     func send(_ bytes: [UInt8], descriptors: [CInt] = []) throws(DisplayFailure) {
         var rest = bytes[...]
         var descriptors = descriptors
         while !rest.isEmpty {
+            let sent: Int?
             do throws(SystemError) {
-                if let count = try socket.send(Array(rest), descriptors: descriptors) {
-                    rest.removeFirst(count)
-                    descriptors = []
-                } else {
-                    _ = try PollEntry.wait(
-                        for: descriptor, POLLOUT, milliseconds: patience)
-                }
+                sent = try socket.send(Array(rest), descriptors: descriptors)
             } catch {
-                throw .ended
+                throw .lost(path: path)
+            }
+            if let sent {
+                rest.removeFirst(sent)
+                descriptors = []
+            } else {
+                guard try isReady(POLLOUT, milliseconds: patience) else { throw .silent }
             }
         }
     }
 
     /// The next `count` bytes.
     func take(_ count: Int) throws(DisplayFailure) -> [UInt8] {
-        while received.count < count { try receive() }
-        defer { received.removeFirst(count) }
-        return Array(received[..<count])
+        while received.count - start < count { try receive() }
+        defer { start += count }
+        return Array(received[start..<start + count])
     }
 
-    /// The next bytes, which stay in the stream; nil if they have not come yet.
-    func peek(_ count: Int) throws(DisplayFailure) -> [UInt8]? {
-        while received.count < count {
-            guard try isReadable(milliseconds: 0) else { return nil }
+    /// Whether the next byte has come.
+    func hasInput() throws(DisplayFailure) -> Bool {
+        while !hasReceived {
+            guard try isReady(POLLIN, milliseconds: 0) else { return false }
             try receive()
         }
-        return Array(received[..<count])
+        return true
     }
 
-    private func isReadable(milliseconds: CInt) throws(DisplayFailure) -> Bool {
+    private func isReady(_ events: CInt, milliseconds: CInt) throws(DisplayFailure) -> Bool {
         do throws(SystemError) {
-            return try PollEntry.wait(for: descriptor, POLLIN, milliseconds: milliseconds)
+            return try PollEntry.wait(for: descriptor, events, milliseconds: milliseconds)
         } catch {
-            throw .ended
+            throw .lost(path: path)
         }
     }
 
     private func receive() throws(DisplayFailure) {
-        guard try isReadable(milliseconds: patience) else { throw .ended }
+        guard try isReady(POLLIN, milliseconds: patience) else { throw .silent }
         var buffer = [UInt8](repeating: 0, count: Self.chunkByteCount)
         let result = unsafe buffer.withUnsafeMutableBytes { bytes in
             Result { () throws(SystemError) in unsafe try socket.receive(into: bytes) }
         }
-        guard case .success(let message) = result else { throw .ended }
+        guard case .success(let message) = result else { throw .lost(path: path) }
         guard let message else { return }
-        guard message.byteCount > 0 else { throw .ended }
+        guard message.byteCount > 0 else { throw .lost(path: path) }
+        received.removeFirst(start)
+        start = 0
         received += buffer[..<message.byteCount]
     }
 }

@@ -99,7 +99,7 @@ final class WaylandConnection {
     /// The next message that has already come; nil if there is none.
     func next() throws(DisplayFailure) -> Message? {
         if !messages.isEmpty { return messages.removeFirst() }
-        while try stream.peek(1) != nil {
+        while try stream.hasInput() {
             if let message = try readMessage() { return message }
         }
         return nil
@@ -109,7 +109,7 @@ final class WaylandConnection {
     private func readMessage() throws(DisplayFailure) -> Message? {
         let head = try stream.take(8)
         let size = Int(head.word(at: 4) >> 16)
-        guard size >= 8 else { throw .ended }
+        guard size >= 8 else { throw .lost(path: path) }
         let arguments = try stream.take(size - 8)
         let message = Message(
             object: head.word(at: 0), opcode: head.word(at: 4) & 0xffff, arguments: arguments)

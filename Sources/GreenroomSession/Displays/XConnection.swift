@@ -1,4 +1,5 @@
 internal import Glibc
+internal import GreenroomLinux
 
 /// A client of an X server in X's own protocol (X Window System Protocol, X Version 11), so that no
 /// library of X is needed.
@@ -32,17 +33,28 @@ final class XConnection {
         static let propertyChange: UInt32 = 1 << 22
     }
 
+    /// In nanoseconds: for how long no changes of the root window's properties are heard after too many
+    /// have come at once, and how often the properties are looked at meanwhile.
+    private static let floodPause: UInt64 = 1_000_000_000
+    private static let lookPause: UInt64 = 50_000_000
+
     let screen: XScreen
     private let stream: DisplayStream
+    private var rootMask: UInt32 = 0
+    /// When changes of the root window's properties are to be heard again.
+    private var resumeAt: UInt64 = 0
+    /// When `noteEvents` must be called next, whatever comes; nil while changes are heard.
+    private(set) var lookAt: UInt64?
     private var sequence: UInt16 = 0
-    /// Events that came before an awaited answer.
-    private var events: [[UInt8]] = []
+    /// Notes an event of the server, also one that comes before an awaited answer. It makes no request.
+    /// Nothing is kept here, because any client can cause more events than there is memory.
+    var note: ([UInt8]) -> Void = { _ in }
 
     var descriptor: CInt { stream.descriptor }
 
-    /// Whether `nextEvent` may return something although the descriptor is not readable: what came
+    /// Whether `noteEvents` may note something although the descriptor is not readable: what came
     /// with an awaited answer.
-    var hasReceived: Bool { !events.isEmpty || stream.hasReceived }
+    var hasReceived: Bool { stream.hasReceived }
 
     init(
         _ name: XName, _ authority: XAuthority, patience: CInt = DisplayStream.usualPatience
@@ -73,8 +85,7 @@ final class XConnection {
             switch packet[0] {
             case 1 where packet.half(at: 2) == sequence: return packet
             case 0 where packet.half(at: 2) == sequence: return nil
-            case _ where Event.isOfServer(packet): events.append(packet)
-            case _: break
+            case _: noteEvent(packet)
             }
         }
     }
@@ -135,6 +146,7 @@ final class XConnection {
 
     /// Asks the server to send this client these kinds of events of the root window.
     func selectRootEvents(_ mask: UInt32) throws(DisplayFailure) {
+        rootMask = mask
         try selectEvents(mask, of: screen.root)
     }
 
@@ -149,17 +161,38 @@ final class XConnection {
 
     // MARK: Packets
 
-    /// The next event that has already come; nil if there is none. An event that another client
-    /// sent is returned too, so that each call ends however many of them there are.
-    func nextEvent() throws(DisplayFailure) -> [UInt8]? {
-        if !events.isEmpty { return events.removeFirst() }
-        while try stream.peek(1) != nil {
-            let packet = try packet()
-            // An error answers a request for which nobody waited, because the request's window was
-            // gone.
-            if packet[0] > 1 { return packet }
+    /// Notes the events that have already come, but at most `DisplayStream.messageLimit` of them.
+    ///
+    /// A client may change properties of the root window faster than this one can read, and then each
+    /// answer comes after a backlog that grows. If that many events come at once, changes are not
+    /// heard for a while.
+    ///
+    /// - Parameter pausesFloods: false if the caller does not call again at `lookAt`.
+    /// - Returns: whether the properties of the root window must be looked at.
+    func noteEvents(pausesFloods: Bool = true) throws(DisplayFailure) -> Bool {
+        for _ in 0..<DisplayStream.messageLimit {
+            guard try stream.hasInput() else { return try mustLook() }
+            noteEvent(try packet())
         }
-        return nil
+        let changes = EventMask.propertyChange
+        guard pausesFloods, lookAt == nil, rootMask & changes != 0 else { return false }
+        try selectEvents(rootMask & ~changes, of: screen.root)
+        let now = MonotonicClock.nanoseconds
+        (resumeAt, lookAt) = (now + Self.floodPause, now + Self.lookPause)
+        return true
+    }
+
+    private func mustLook() throws(DisplayFailure) -> Bool {
+        let now = MonotonicClock.nanoseconds
+        guard let time = lookAt, time <= now else { return false }
+        lookAt = now < resumeAt ? now + Self.lookPause : nil
+        if lookAt == nil { try selectRootEvents(rootMask) }
+        return true
+    }
+
+    /// An error answers a request for which nobody waited, because the request's window was gone.
+    private func noteEvent(_ packet: [UInt8]) {
+        if Event.isOfServer(packet) { note(packet) }
     }
 
     /// A reply, an error or an event.

@@ -31,6 +31,7 @@ final class BusDisplay: Display {
     private var reports: [(caller: String, front: Front?)] = []
 
     var descriptor: CInt { bus.descriptor }
+    private(set) var hasMore = false
 
     init(prepare: @escaping (String) -> Bool) throws(DisplayFailure) {
         self.prepare = prepare
@@ -56,13 +57,31 @@ final class BusDisplay: Display {
 
     func front() throws(DisplayFailure) -> Front? {
         do throws(SystemdError) {
-            while let call = try bus.next(within: .zero) { try answer(call) }
+            try answerCalls()
+            if !hasMore, reports.isEmpty {
+                // A call that comes from now on starts another process; this one answers those before.
+                try bus.release(Name.own)
+                repeat { try answerCalls() } while hasMore
+                // Another process may have the name by now.
+                if !reports.isEmpty, try !bus.request(Name.own) { reports = [] }
+            }
         } catch {
             throw .ended
         }
+        guard hasMore || !reports.isEmpty else { throw .ended }
+        return reports.last?.front
+    }
+
+    private func answerCalls() throws(SystemdError) {
+        hasMore = true
+        for _ in 0..<DisplayStream.messageLimit {
+            guard let call = try bus.next(within: .zero) else {
+                hasMore = false
+                break
+            }
+            try answer(call)
+        }
         reports.removeAll { !present.contains($0.caller) }
-        guard let last = reports.last else { throw .ended }
-        return last.front
     }
 
     // MARK: Calls

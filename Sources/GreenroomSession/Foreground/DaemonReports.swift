@@ -1,12 +1,12 @@
 internal import GreenroomControl
+internal import GreenroomLinux
 
 /// Reports to one greenroomd on a connection that stays open, because its end would withdraw the
 /// report. Reports again to a daemon that has restarted.
 final class DaemonReports {
     private let path: String
     private let daemon: DaemonConnection
-    /// The apps of windows, by the identifiers of the windows; nil for a window without an app.
-    private var names: [String: String?] = [:]
+    private var apps = WindowApps()
 
     init(path: String) {
         self.path = path
@@ -52,32 +52,68 @@ final class DaemonReports {
 
     private func close() {
         daemon.close()
-        names = [:]
+        apps = WindowApps()
     }
 
     // MARK: Apps of windows
 
     private func report(appOfWindow name: String) throws(DaemonConnection.Failure) {
-        if names[name] == nil { names[name] = .some(try app(ofWindow: name)) }
-        guard let app = names[name] ?? nil else {
+        let found = try apps.app(of: name, at: MonotonicClock.nanoseconds) {
+            () throws(DaemonConnection.Failure) in
+            guard case .listed(let apps) = try daemon.call(.list) else { return [] }
+            return apps.map(\.identifier)
+        }
+        guard let found else {
             _ = try daemon.call(.reportForeground(nil))
             return
         }
         do throws(DaemonConnection.Failure) {
-            _ = try daemon.call(.reportForeground(.app(app)))
+            _ = try daemon.call(.reportForeground(.app(found)))
         } catch {
             // The app is no longer installed, or is another user's.
             guard case .refused = error else { throw error }
-            names[name] = nil
+            apps.forget(name)
             _ = try daemon.call(.reportForeground(nil))
         }
     }
+}
+
+/// The apps of windows, by the identifiers that programs give their windows.
+struct WindowApps {
+    /// Programs may give a window after another any identifier, so these are few, and short.
+    static let countLimit = 256
+    /// A longer name cannot be that of a file, and so of no app.
+    static let byteLimit = 255
+    /// In nanoseconds: how long a window that belongs to no app is not looked for again.
+    static let pause: UInt64 = 1_000_000_000
+
+    private(set) var names: [String: String] = [:]
+    /// The latest window without an app. Its manifest may be installed later.
+    private var unknown: (name: String, lookAt: UInt64)?
+
+    /// The app of the window; nil if it belongs to none.
+    ///
+    /// - Parameter installed: asks for the identifiers of all apps.
+    mutating func app<Failure: Error>(
+        of name: String, at now: UInt64, installed: () throws(Failure) -> [String]
+    ) throws(Failure) -> String? {
+        if let app = names[name] { return app }
+        guard !name.isEmpty, name.utf8.count <= Self.byteLimit else { return nil }
+        if let unknown, unknown.name == name, now < unknown.lookAt { return nil }
+        guard let app = Self.match(name, try installed()) else {
+            unknown = (name, now + Self.pause)
+            return nil
+        }
+        if names.count == Self.countLimit { names = [:] }
+        names[name] = app
+        return app
+    }
+
+    mutating func forget(_ name: String) { names[name] = nil }
 
     /// A window's identifier should be its desktop entry's name, and so the app's. Some programs
     /// write it in a different case, or only its last part.
-    private func app(ofWindow name: String) throws(DaemonConnection.Failure) -> String? {
-        guard !name.isEmpty, case .listed(let apps) = try daemon.call(.list) else { return nil }
-        let all = apps.map(\.identifier)
+    private static func match(_ name: String, _ all: [String]) -> String? {
         if all.contains(name) { return name }
         let lower = name.lowercased()
         let alike = all.filter { $0.lowercased() == lower }

@@ -11,6 +11,18 @@ protocol Display: AnyObject {
     /// Readable when the focus may have changed.
     var descriptor: CInt { get }
 
-    /// Reads what has come, and returns what has the foreground now; nil if no window has it.
+    /// Whether `front` has left something for its next call. The descriptor need not be readable
+    /// then.
+    var hasMore: Bool { get }
+
+    /// When `front` must be called next, whatever comes (CLOCK_MONOTONIC); nil if no time is planned.
+    var lookAt: UInt64? { get }
+
+    /// Reads what has come, at most `DisplayStream.messageLimit` messages, and returns what has the
+    /// foreground now; nil if no window has it.
     func front() throws(DisplayFailure) -> Front?
+}
+
+extension Display {
+    var lookAt: UInt64? { nil }
 }

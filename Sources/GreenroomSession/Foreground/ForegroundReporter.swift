@@ -22,14 +22,16 @@ public struct ForegroundReporter {
             do throws(DisplayFailure) {
                 return try BusDisplay { app in daemons.contains { $0.prepare(app) } }
             } catch {
-                throw UnusableSession(error)
+                throw UnusableSession("\(error)", isTemporary: error.mayStartLater)
             }
         }
         var reasons: [String] = []
+        var isTemporary = false
         do throws(DisplayFailure) {
             if let path = options.displays.waylandPath { return try WaylandDisplay(path: path) }
         } catch {
             reasons.append("\(error)")
+            isTemporary = isTemporary || error.mayStartLater
         }
         do throws(DisplayFailure) {
             if let text = options.displays.xDisplay {
@@ -39,32 +41,41 @@ public struct ForegroundReporter {
             }
         } catch {
             reasons.append("\(error)")
+            isTemporary = isTemporary || error.mayStartLater
         }
         if reasons.isEmpty { reasons = ["neither WAYLAND_DISPLAY nor DISPLAY is set"] }
-        throw UnusableSession(reasons.joined(separator: "; "))
+        throw UnusableSession(reasons.joined(separator: "; "), isTemporary: isTemporary)
     }
+
+    /// Reports are at least this many nanoseconds apart, however often the focus changes. Whatever
+    /// has the foreground when that time is over is reported.
+    private static let shortestPause: UInt64 = 50_000_000
 
     /// Returns when the display has ended.
     public func run() throws(UnusableSession) {
         do throws(DisplayFailure) {
             var front = try display.front()
+            var reported = front
             for daemon in daemons { daemon.report(front) }
+            var reportAt = MonotonicClock.nanoseconds + Self.shortestPause
             // From now on, no change of the focus is missed.
             try? ServiceNotification.send("READY=1")
             while true {
-                let ready = wait()
-                if ready.contains(display.descriptor) {
-                    let now = try display.front()
-                    if now != front {
-                        front = now
-                        for daemon in daemons { daemon.report(front) }
-                        continue
-                    }
+                let ready = wait(until: front == reported ? nil : reportAt)
+                let mustLook = display.lookAt.map { $0 <= MonotonicClock.nanoseconds } ?? false
+                if ready.contains(display.descriptor) || display.hasMore || mustLook {
+                    front = try display.front()
                 }
-                for daemon in daemons where isDue(daemon, ready) { daemon.repeatReport(front) }
+                if front != reported, MonotonicClock.nanoseconds >= reportAt {
+                    reported = front
+                    for daemon in daemons { daemon.report(front) }
+                    reportAt = MonotonicClock.nanoseconds + Self.shortestPause
+                    continue
+                }
+                for daemon in daemons where isDue(daemon, ready) { daemon.repeatReport(reported) }
             }
         } catch {
-            guard case .ended = error else { throw UnusableSession(error) }
+            guard error.isEnd else { throw UnusableSession(error) }
         }
     }
 
@@ -74,15 +85,14 @@ public struct ForegroundReporter {
         return daemon.retryAt.map { $0 <= MonotonicClock.nanoseconds } ?? false
     }
 
-    private func wait() -> Set<CInt> {
+    private func wait(until reportAt: UInt64?) -> Set<CInt> {
         var entries = [PollEntry(display.descriptor, POLLIN)]
         entries += daemons.compactMap(\.descriptor).map { PollEntry($0, POLLIN) }
-        let pauses = daemons.compactMap(\.retryAt).map { time in
-            let now = MonotonicClock.nanoseconds
-            return time > now ? (time - now) / 1_000_000 + 1 : 0
-        }
-        _ = try? PollEntry.wait(
-            &entries, milliseconds: pauses.min().map { CInt(clamping: $0) } ?? -1)
+        let now = MonotonicClock.nanoseconds
+        let times = daemons.compactMap(\.retryAt) + [reportAt, display.lookAt].compactMap(\.self)
+        let pause =
+            display.hasMore ? 0 : times.min().map { $0 > now ? ($0 - now) / 1_000_000 + 1 : 0 }
+        _ = try? PollEntry.wait(&entries, milliseconds: pause.map { CInt(clamping: $0) } ?? -1)
         return Set(entries.filter(\.isReady).map(\.descriptor))
     }
 }

@@ -23,6 +23,7 @@ final class WaylandDisplay: Display {
     /// The active windows, of which each seat has one, the latest last.
     private var active: [UInt32] = []
     private var isFinished = false
+    private(set) var hasMore = false
 
     var descriptor: CInt { connection.descriptor }
 
@@ -33,7 +34,14 @@ final class WaylandDisplay: Display {
     }
 
     func front() throws(DisplayFailure) -> Front? {
-        while let message = try connection.next() { try hear(message) }
+        hasMore = true
+        for _ in 0..<DisplayStream.messageLimit {
+            guard let message = try connection.next() else {
+                hasMore = false
+                break
+            }
+            try hear(message)
+        }
         if isFinished { throw .ended }
         return active.last.flatMap { windows[$0] }.map { .app($0.app) }
     }

@@ -15,6 +15,8 @@ final class XDisplay: Display {
     private var last: Front?
 
     var descriptor: CInt { connection.descriptor }
+    var hasMore: Bool { mayHaveChanged || connection.hasReceived }
+    var lookAt: UInt64? { connection.lookAt }
 
     init(_ name: XName, _ authority: XAuthority) throws(DisplayFailure) {
         connection = try XConnection(name, authority)
@@ -22,26 +24,24 @@ final class XDisplay: Display {
         processOfWindow = try connection.atom("_NET_WM_PID")
         machineOfClient = try connection.atom("WM_CLIENT_MACHINE")
         resourceOpcode = try Self.resourceExtension(of: connection)
+        connection.note = { [unowned self] in note($0) }
         try connection.selectRootEvents(XConnection.EventMask.propertyChange)
     }
 
     func front() throws(DisplayFailure) -> Front? {
-        try noteEvents()
-        while mayHaveChanged {
+        if try connection.noteEvents() { mayHaveChanged = true }
+        if mayHaveChanged {
             mayHaveChanged = false
             last = try ask()
-            try noteEvents()
         }
         return last
     }
 
-    private func noteEvents() throws(DisplayFailure) {
-        while let event = try connection.nextEvent() {
-            guard XConnection.Event.kind(event) == XConnection.Event.propertyNotify,
-                event.word(at: 4) == connection.screen.root, event.word(at: 8) == activeWindow
-            else { continue }
-            mayHaveChanged = true
-        }
+    private func note(_ event: [UInt8]) {
+        guard XConnection.Event.kind(event) == XConnection.Event.propertyNotify,
+            event.word(at: 4) == connection.screen.root, event.word(at: 8) == activeWindow
+        else { return }
+        mayHaveChanged = true
     }
 
     // MARK: Questions

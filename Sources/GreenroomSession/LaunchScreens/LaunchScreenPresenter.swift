@@ -22,7 +22,7 @@ public struct LaunchScreenPresenter {
                 throw .unusable("neither WAYLAND_DISPLAY nor DISPLAY is set")
             }
         } catch {
-            throw UnusableSession(error)
+            throw UnusableSession("\(error)", isTemporary: error.mayStartLater)
         }
         daemons = options.sockets.enumerated().map { LaunchEvents(path: $1, number: $0) }
     }
@@ -51,7 +51,7 @@ public struct LaunchScreenPresenter {
                 try handle(.timePassed)
             }
         } catch {
-            guard case .ended = error else { throw UnusableSession(error) }
+            guard error.isEnd else { throw UnusableSession(error) }
         }
     }
 
@@ -80,7 +80,8 @@ public struct LaunchScreenPresenter {
         var entries = [PollEntry(display.descriptor, POLLIN)]
         entries += daemons.compactMap(\.descriptor).map { PollEntry($0, POLLIN) }
         let now = MonotonicClock.nanoseconds
-        let times = daemons.compactMap(\.retryAt) + [turn.deadline].compactMap(\.self)
+        let times =
+            daemons.compactMap(\.retryAt) + [turn.deadline, display.lookAt].compactMap(\.self)
         let pause =
             display.hasMore ? 0 : times.min().map { $0 > now ? ($0 - now) / 1_000_000 + 1 : 0 }
         _ = try? PollEntry.wait(&entries, milliseconds: pause.map { CInt(clamping: $0) } ?? -1)

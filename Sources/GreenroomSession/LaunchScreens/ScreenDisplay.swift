@@ -9,7 +9,11 @@ protocol ScreenDisplay: AnyObject {
     /// then.
     var hasMore: Bool { get }
 
-    /// Reads and handles the messages that have come, at most `messageLimit` of them.
+    /// When `hear` must be called next, whatever comes (CLOCK_MONOTONIC); nil if no time is planned.
+    var lookAt: UInt64? { get }
+
+    /// Reads and handles the messages that have come, at most
+    /// `DisplayStream.messageLimit` of them.
     ///
     /// - Returns: whether the screen must go, because any new window has appeared since the last
     ///   call or the user has clicked on the screen.
@@ -20,8 +24,7 @@ protocol ScreenDisplay: AnyObject {
 }
 
 extension ScreenDisplay {
-    /// With this limit, a client that floods the display cannot delay a screen's end.
-    static var messageLimit: Int { 256 }
+    var lookAt: UInt64? { nil }
 }
 
 /// Says why there is no screen. The program goes on.

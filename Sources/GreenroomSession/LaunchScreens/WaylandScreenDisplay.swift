@@ -79,7 +79,7 @@ final class WaylandScreenDisplay: ScreenDisplay {
     func hear() throws(DisplayFailure) -> Bool {
         var hasNewWindow = false
         hasMore = true
-        for _ in 0..<Self.messageLimit {
+        for _ in 0..<DisplayStream.messageLimit {
             guard let message = try connection.next() else {
                 hasMore = false
                 break

@@ -29,9 +29,21 @@ final class XScreenDisplay: ScreenDisplay {
     private let graphicsContext: UInt32
     private var windows: Set<UInt32> = []
     private var shown: Shown?
-    private(set) var hasMore = false
+    /// What the events since the last `hear` were about.
+    private var noted: Noted = []
+
+    private struct Noted: OptionSet {
+        let rawValue: UInt8
+        /// The whole of the screen can be drawn.
+        static let expose = Noted(rawValue: 1)
+        static let clientList = Noted(rawValue: 2)
+        /// A new window, or a click on the screen: the user wants to see what is below.
+        static let end = Noted(rawValue: 4)
+    }
 
     var descriptor: CInt { connection.descriptor }
+    var hasMore: Bool { !noted.isEmpty || connection.hasReceived }
+    var lookAt: UInt64? { connection.lookAt }
 
     init(_ name: XName, _ authority: XAuthority) throws(DisplayFailure) {
         connection = try XConnection(name, authority)
@@ -46,6 +58,7 @@ final class XScreenDisplay: ScreenDisplay {
             clientList: try connection.atom("_NET_CLIENT_LIST"),
             windowType: try connection.atom("_NET_WM_WINDOW_TYPE"),
             splash: try connection.atom("_NET_WM_WINDOW_TYPE_SPLASH"))
+        connection.note = { [unowned self] in note($0) }
         let mask = XConnection.EventMask.propertyChange
         try connection.selectRootEvents(mask)
         windows = Set(try desktop.windows(in: atoms.clientList))
@@ -61,34 +74,34 @@ final class XScreenDisplay: ScreenDisplay {
     // MARK: Windows of others
 
     func hear() throws(DisplayFailure) -> Bool {
-        var hasNewWindow = false
-        hasMore = true
-        for _ in 0..<Self.messageLimit {
-            guard let event = try connection.nextEvent() else {
-                hasMore = false
-                break
-            }
-            switch XConnection.Event.kind(event) {
-            // Each event is for one rectangle; the number of those that follow is at offset 16.
-            case XConnection.Event.expose
-            where event.word(at: 4) == window && event.half(at: 16) == 0:
-                try draw()
-            // The user wants to see what is below.
-            case XConnection.Event.buttonPress where event.word(at: 12) == window:
-                hasNewWindow = true
-            // A window that overrides the window manager, such as a menu or a tool tip, does not
-            // count.
-            case XConnection.Event.mapNotify where event[12] == 0: hasNewWindow = true
-            case XConnection.Event.propertyNotify
-            where event.word(at: 4) == connection.screen.root
-                && event.word(at: 8) == atoms.clientList:
-                let now = Set(try desktop.windows(in: atoms.clientList))
-                if !now.isSubset(of: windows) { hasNewWindow = true }
-                windows = now
-            case _: break
-            }
+        if try connection.noteEvents() { noted.insert(.clientList) }
+        var found = noted
+        noted = []
+        if found.contains(.expose) { try draw() }
+        if found.contains(.clientList) {
+            let now = Set(try desktop.windows(in: atoms.clientList))
+            if !now.isSubset(of: windows) { found.insert(.end) }
+            windows = now
         }
-        return hasNewWindow
+        return found.contains(.end)
+    }
+
+    private func note(_ event: [UInt8]) {
+        switch XConnection.Event.kind(event) {
+        // Each event is for one rectangle; the number of those that follow is at offset 16.
+        case XConnection.Event.expose
+        where event.word(at: 4) == window && event.half(at: 16) == 0:
+            noted.insert(.expose)
+        case XConnection.Event.buttonPress where event.word(at: 12) == window: noted.insert(.end)
+        // A window that overrides the window manager, such as a menu or a tool tip, does not
+        // count.
+        case XConnection.Event.mapNotify where event[12] == 0: noted.insert(.end)
+        case XConnection.Event.propertyNotify
+        where event.word(at: 4) == connection.screen.root
+            && event.word(at: 8) == atoms.clientList:
+            noted.insert(.clientList)
+        case _: break
+        }
     }
 
     // MARK: The screen

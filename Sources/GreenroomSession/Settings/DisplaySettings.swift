@@ -8,7 +8,8 @@ public final class DisplaySettings {
     }
 
     private let server: any SettingsServer
-    private var appearance: Appearance
+    /// The latest that is known.
+    public private(set) var lastAppearance: Appearance
 
     /// A display that the environment names.
     public enum Server: Hashable, Sendable {
@@ -37,7 +38,7 @@ public final class DisplaySettings {
     public init(_ server: Server) throws(UnusableSession) {
         do throws(DisplayFailure) {
             self.server = try server.connect()
-            appearance = try self.server.appearance()
+            lastAppearance = try self.server.appearance()
         } catch {
             throw UnusableSession(error)
         }
@@ -55,9 +56,9 @@ public final class DisplaySettings {
     public func hear() throws(UnusableSession) -> Change {
         do throws(DisplayFailure) {
             guard try server.hear() else { return .none }
-            let former = appearance
-            appearance = try server.appearance()
-            return appearance == former ? .changed : .restyled
+            let former = lastAppearance
+            lastAppearance = try server.appearance()
+            return lastAppearance == former ? .changed : .restyled
         } catch {
             throw UnusableSession(error)
         }
@@ -69,15 +70,15 @@ protocol SettingsServer: AnyObject {
     var descriptor: CInt { get }
     var hasMore: Bool { get }
 
-    /// Reads and handles the messages that have come, at most `messageLimit` of them. Returns whether
-    /// a setting has changed.
+    /// Reads and handles the messages that have come, at most
+    /// `DisplayStream.messageLimit` of them. Returns whether a setting has changed.
     func hear() throws(DisplayFailure) -> Bool
 
     func appearance() throws(DisplayFailure) -> Appearance
 }
 
 /// Settings that programs do not follow in every respect while they run.
-struct Appearance: Hashable {
+public struct Appearance: Hashable {
     var scales: [Double] = []
     /// Names of themes and fonts.
     var names: [String] = []
@@ -86,6 +87,4 @@ struct Appearance: Hashable {
 extension SettingsServer {
     /// In milliseconds. Calls of held programs are reported by the same thread.
     static var patience: CInt { 2000 }
-    /// A client that floods the display does not keep `hear` from returning.
-    static var messageLimit: Int { 256 }
 }

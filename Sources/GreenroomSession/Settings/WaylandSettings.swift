@@ -44,7 +44,7 @@ final class WaylandSettings: SettingsServer {
     func hear() throws(DisplayFailure) -> Bool {
         var hasChanged = false
         hasMore = true
-        for _ in 0..<Self.messageLimit {
+        for _ in 0..<DisplayStream.messageLimit {
             guard let message = try connection.next() else {
                 hasMore = false
                 break

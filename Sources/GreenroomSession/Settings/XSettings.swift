@@ -18,10 +18,11 @@ final class XSettings: SettingsServer {
     private var manager: UInt32 = 0
     /// The appearance that the last manager with settings has set. A restart of it changes nothing.
     private var appearanceByManager = XSettingsText.appearance(in: [])
-    private var hasLeft = false
+    /// What the events since the last `hear` were about.
+    private var (hasNewOwner, hasChanged) = (false, false)
 
     var descriptor: CInt { connection.descriptor }
-    var hasMore: Bool { hasLeft || connection.hasReceived }
+    var hasMore: Bool { hasNewOwner || hasChanged || connection.hasReceived }
 
     init(_ name: XName, _ authority: XAuthority) throws(DisplayFailure) {
         connection = try XConnection(name, authority, patience: Self.patience)
@@ -29,6 +30,7 @@ final class XSettings: SettingsServer {
         settings = try connection.atom("_XSETTINGS_SETTINGS")
         outputs = try Self.selectOutputs(connection)
         owners = try Self.selectOwners(of: selection, connection)
+        connection.note = { [unowned self] in note($0) }
         try connection.selectRootEvents(XConnection.EventMask.propertyChange)
         try findManager()
     }
@@ -77,25 +79,25 @@ final class XSettings: SettingsServer {
     }
 
     func hear() throws(DisplayFailure) -> Bool {
-        var hasChanged = false
-        hasLeft = true
-        for _ in 0..<Self.messageLimit {
-            guard let event = try connection.nextEvent() else {
-                hasLeft = false
-                break
-            }
-            let kind = XConnection.Event.kind(event)
-            switch kind {
-            case XConnection.Event.propertyNotify: if isSetting(event) { hasChanged = true }
-            case _ where kind == owners:
-                try findManager()
-                hasChanged = true
-            // RRScreenChangeNotify, RRNotify
-            case _ where outputs.map { $0...$0 + 1 ~= kind } == true: hasChanged = true
-            case _: break
-            }
+        _ = try connection.noteEvents(pausesFloods: false)
+        defer { hasChanged = false }
+        if hasNewOwner {
+            hasNewOwner = false
+            try findManager()
+            return true
         }
         return hasChanged
+    }
+
+    private func note(_ event: [UInt8]) {
+        let kind = XConnection.Event.kind(event)
+        switch kind {
+        case XConnection.Event.propertyNotify: if isSetting(event) { hasChanged = true }
+        case _ where kind == owners: hasNewOwner = true
+        // RRScreenChangeNotify, RRNotify
+        case _ where outputs.map { $0...$0 + 1 ~= kind } == true: hasChanged = true
+        case _: break
+        }
     }
 
     private func isSetting(_ event: [UInt8]) -> Bool {

@@ -85,6 +85,20 @@ import Testing
         try shell.hangUp()
     }
 
+    @Test func `is heard from a shell that comes as the last one leaves`() throws {
+        let daemon = try TestDaemon(TestApp(Self.one, exec: "sleep 10000"))
+        let bus = try bus(for: daemon)
+        defer { bus.end() }
+        for _ in 0..<30 {
+            let (former, next) = (try Shell(bus), try Shell(bus))
+            #expect(try former.call("ReportNone") == "done")
+            #expect(try next.call("Explode").hasPrefix("org.freedesktop.DBus.Error.Unknown"))
+            try former.hangUp()
+            #expect(try next.call("ReportApp \(Self.one)") == "done")
+            try next.hangUp()
+        }
+    }
+
     @Test func `is what the latest of the remaining callers says`() throws {
         let apps = [Self.one, Self.two].map { name in
             var app = TestApp(name, exec: "sleep 10000")

@@ -74,7 +74,7 @@ import Testing
         let (first, last) = (try #require(shown.elapsedUSec), try #require(dropped.elapsedUSec))
         #expect(0 <= first && first <= last)
         // The two times of each event agree: the wall clock's, and the time since the request.
-        #expect(abs(dropped.timestampUSec - since - last) < 100_000)
+        #expect(abs(dropped.timestampUSec - since - last) < 2_000_000)
         // The event was sent before the launch was answered.
         let launched = try #require(watcher.events.firstIndex { $0.kind == .launched })
         #expect(watcher.events[..<launched].contains(shown))
@@ -178,7 +178,7 @@ import Testing
     @Test func `a screen is dropped when the launch fails`() throws {
         let daemon = try Self.daemon {
             var probe = Self.probe("Default=\($0)/plain.ui")
-            probe.lines = ["LaunchDeadlineSec=300ms"]
+            probe.lines = ["LaunchDeadlineSec=2s"]
             probe.environment = ["PROBE_HANG=launch"]
             return probe
         }

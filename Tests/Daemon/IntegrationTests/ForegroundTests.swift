@@ -220,6 +220,42 @@ import Testing
         #expect(try shell.waitForExit() == .status(0))
     }
 
+    @Test(arguments: ["_NET_ACTIVE_WINDOW", "_FLOOD"])
+    func `on X a client that changes properties without a pause hides no change of the focus`(
+        property: String
+    ) throws {
+        // The flood would keep a window manager busy, too.
+        let screen = try Screen()
+        let probe = try Screen.probe()
+        let lines = ["Environment=DISPLAY=\(screen.display)"]
+        let daemon = try TestDaemon(
+            Self.app(Self.one, probe + " xlib one", lines),
+            Self.app(Self.two, probe + " xlib two", lines))
+        let shell = try reporter(daemon, ["DISPLAY=\(screen.display)"])
+        let client = try daemon.client()
+        let (first, second) = (
+            try client.launch(Self.one) { $0.isBackground = true }.instance,
+            try client.launch(Self.two) { $0.isBackground = true }.instance
+        )
+        try Processes.wait("no windows") { try Set(screen.windows()) == ["one", "two"] }
+        func show(_ window: String, _ instance: UInt64) throws {
+            #expect(try screen.putInFront(window))
+            try awaitState(daemon, instance, .active)
+        }
+        try show("one", first)
+        try show("two", second)
+        let flood = try screen.flood(property)
+        for _ in 0..<2 {
+            try awaitState(daemon, first, .background)
+            try show("one", first)
+            try awaitState(daemon, second, .background)
+            try show("two", second)
+        }
+        #expect(Processes.residentByteCount(of: shell.pid) < Processes.smallByteCount)
+        flood.kill(SIGKILL)
+        shell.kill(SIGTERM)
+    }
+
     @Test func `on X an app that loses the focus is suspended if wanted, and goes on when focused`()
         throws
     {

@@ -52,6 +52,18 @@ import Testing
         #expect(try watch.next() == "one")
     }
 
+    @Test func `on X a client that changes a property without a pause keeps no screen`() throws {
+        let bench = try LaunchScreenXBench()
+        _ = try bench.daemon.client().launch(Self.slow)
+        try bench.awaitWindows([Self.screenName])
+        let flood = try bench.screen.flood("_NET_CLIENT_LIST")
+        bench.bench.openGate()
+        try bench.awaitWindows(["one"])
+        #expect(
+            Processes.residentByteCount(of: bench.bench.presenter.pid) < Processes.smallByteCount)
+        flood.kill(SIGKILL)
+    }
+
     @Test func `on X nothing remains of an app that ends, of the daemon or of the program`() throws
     {
         let bench = try LaunchScreenXBench()
