@@ -1,3 +1,5 @@
+internal import AppFolders
+internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLinux
 
@@ -7,24 +9,75 @@ struct ApplicationRequests {
     let app: String
     let daemon: Daemon
 
-    /// Whether the app is an unmodified program. To find out, this asks for an action without a
-    /// name, which no SDK app has. The error tells whether the app can have actions. If the app is
-    /// unknown, the later call will fail.
-    func isProgram() -> Bool {
+    enum Kind {
+        /// Made with an SDK. Also if the daemon refuses the app; the later call will fail then.
+        case kit
+        /// An unmodified program.
+        case program
+        /// The daemon cannot be reached, or does not have the app for this user.
+        case absent
+    }
+
+    /// What the app is. To find out, this asks for an action without a name, which no SDK app has.
+    /// The error tells whether the app can have actions.
+    ///
+    /// - Throws: if there is a daemon that does not say it, because it is being restarted or hangs.
+    func kind(_ patience: AnswerPatience = .ofCaller) throws(DaemonFailure) -> Kind {
         do throws(DaemonFailure) {
-            _ = try daemon.call(
-                .application(.performAction(app: app, action: "", isBackground: true)))
+            _ = try daemon.ask(
+                .application(.performAction(app: app, action: "", isBackground: true)), patience)
         } catch {
-            if case .refused(.refused("not_application_kit", _)) = error { return true }
+            switch error {
+            case .refused(.refused("not_application_kit", _)): return .program
+            case .unreachable, .refused(.noSuchApp), .refused(.permissionDenied): return .absent
+            case .disconnected, .unanswered, .refused(.shuttingDown): throw error
+            case .refused: break
+            }
         }
-        return false
+        return .kit
+    }
+
+    /// Whether a daemon would find a manifest of the app, which may confine it.
+    var hasManifest: Bool {
+        let variables = SearchPath.variables(of: Self.environment)
+        return [true, false].contains {
+            AppFolders.haveManifest(of: app, isRoot: $0, variables)
+        }
+    }
+
+    private static var environment: [String] {
+        var entries: [String] = []
+        var next = unsafe environ
+        while let entry = unsafe next.pointee {
+            unsafe entries.append(String(cString: entry))
+            unsafe next += 1
+        }
+        return entries
+    }
+
+    /// Whether a manifest may confine the app, which only the daemon can do. Also if the daemon does
+    /// not say.
+    func mayBeConfined() -> Bool {
+        guard case .listed(let apps)? = try? daemon.ask(.list, .ofCaller),
+            let summary = apps.first(where: { $0.identifier == app })
+        else { return true }
+        return summary.manifestFile != nil
     }
 
     /// The processes of the app's launched instances; nil if there are none.
-    func runningProcesses() -> [ProcessDescriptor]? {
-        guard case .status(let instances)? = try? daemon.call(.status(.app(app))) else {
-            return nil
+    ///
+    /// - Throws: if the daemon does not say it. There may be an instance that has not taken its name.
+    func runningProcesses() throws(DaemonFailure) -> [ProcessDescriptor]? {
+        let reply: ControlReply
+        do throws(DaemonFailure) {
+            reply = try daemon.ask(.status(.app(app)), .ofCaller)
+        } catch {
+            switch error {
+            case .unreachable, .disconnected, .unanswered, .refused(.shuttingDown): throw error
+            case .refused: return nil
+            }
         }
+        guard case .status(let instances) = reply else { return nil }
         let running = instances.filter {
             $0.state != .notRunning && $0.state != .prewarming && $0.state != .prewarmed
         }
@@ -45,7 +98,7 @@ struct ApplicationRequests {
         guard !urls.isEmpty else { return try activate(platform: platform) }
         guard urls.count <= Control.OpenCall.urlLimit else {
             // A program gets all URIs as arguments.
-            if isProgram() {
+            if try kind() == .program {
                 return try launch(platform) { $0.arguments = urls.map(ByteString.text) }
             }
             throw .refused(

@@ -15,15 +15,17 @@ public struct BusOptions: Hashable, Sendable {
     public var app: String
     /// The daemon's socket.
     public var socket: String
+    /// The command by which the bus would start the app without Greenroom; empty if there is none.
+    public var substitute: [String]
 
     public struct UsageError: Error {
         public let message: String
     }
 
-    public static let usage = "usage: greenroom-bus --socket PATH APP\n"
+    public static let usage = "usage: greenroom-bus --socket PATH APP [COMMAND...]\n"
 
     public init(_ arguments: [String]) throws(UsageError) {
-        guard arguments.count == 3, arguments[0] == "--socket" else {
+        guard arguments.count >= 3, arguments[0] == "--socket" else {
             throw UsageError(
                 message:
                     "started by the message bus, from a file that \"greenroomctl dbus-service\" "
@@ -31,5 +33,6 @@ public struct BusOptions: Hashable, Sendable {
         }
         socket = arguments[1]
         app = arguments[2]
+        substitute = Array(arguments[3...])
     }
 }

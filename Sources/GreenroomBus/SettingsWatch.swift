@@ -4,7 +4,7 @@ internal import Systemd
 
 /// Watches what tells programs of changed settings: the session's message bus and the displays. A
 /// source that ends or fails is begun anew, later each time. What has changed meanwhile is not known,
-/// so each beginning counts as a change.
+/// so each beginning counts as a change; a display says whether it looks as before.
 struct SettingsWatch {
     enum Source: String, Hashable {
         case bus, display
@@ -20,6 +20,8 @@ struct SettingsWatch {
         let source: Source
         let begin: () throws -> any SettingsConnection
         var connection: (any SettingsConnection)?
+        /// That of the last connection.
+        var appearance: Appearance?
         /// When it was begun, or is to be begun.
         var beginAt: UInt64 = 0
         var pause = SettingsWatch.shortestPause
@@ -62,12 +64,18 @@ struct SettingsWatch {
                     }
                     note(try connection.hear())
                 } else if sources[index].beginAt <= now {
-                    sources[index].connection = try sources[index].begin()
+                    let connection = try sources[index].begin()
+                    sources[index].connection = connection
                     sources[index].beginAt = now
-                    note(.changed)
+                    let isAsBefore =
+                        sources[index].appearance.map { $0 == connection.appearance } ?? true
+                    note(isAsBefore ? .changed : .restyled)
                 }
             } catch {
-                if sources[index].connection != nil { lost.insert(sources[index].source) }
+                if let connection = sources[index].connection {
+                    lost.insert(sources[index].source)
+                    sources[index].appearance = connection.appearance
+                }
                 sources[index].connection = nil
                 sources[index].beginAt = clock() + sources[index].pause
                 sources[index].pause = min(sources[index].pause * 2, Self.longestPause)
@@ -95,10 +103,14 @@ protocol SettingsConnection: AnyObject {
     /// Readable when something has happened.
     var descriptor: CInt { get }
     var hasMore: Bool { get }
+    /// Nil if the source does not say it.
+    var appearance: Appearance? { get }
     func hear() throws -> DisplaySettings.Change
 }
 
-extension DisplaySettings: SettingsConnection {}
+extension DisplaySettings: SettingsConnection {
+    var appearance: Appearance? { lastAppearance }
+}
 
 /// A connection to the session's bus that hears the signals by which desktops tell of settings.
 final class SettingsOfBus: SettingsConnection {
@@ -122,6 +134,7 @@ final class SettingsOfBus: SettingsConnection {
 
     var descriptor: CInt { monitor.descriptor }
     var hasMore: Bool { false }
+    var appearance: Appearance? { nil }
 
     func hear() throws -> DisplaySettings.Change {
         try monitor.hasHeardSignal() ? .changed : .none

@@ -22,7 +22,7 @@ import Synchronization
     }
 
     /// Whether the caller runs on the loop's thread.
-    public var isOnLoop: Bool { owner.load(ordering: .relaxed) == UInt(pthread_self()) }
+    var isOnLoop: Bool { owner.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     // MARK: Running
 

@@ -72,6 +72,32 @@ import Glibc
     /// Readable when something has arrived (sd_bus_get_fd(3)).
     public var descriptor: CInt { unsafe sd_bus_get_fd(bus) }
 
+    /// Waits for at most `limit` until something has arrived that ``next(within:)`` has not read yet
+    /// (sd_bus_wait(3)).
+    public func wait(within limit: Duration) throws(SystemdError) {
+        let patience = UInt64(max(0, limit / .microseconds(1)))
+        try check("sd_bus_wait", unsafe sd_bus_wait(bus, patience))
+    }
+
+    /// Passes a call on to the process that owns the name, and that process's answer to the caller
+    /// (sd_bus_call(3)). The owner sees this process as the caller.
+    public func pass(_ call: BusCall, to name: String) throws(SystemdError) {
+        let copy = try unsafe call.copy(to: name, on: bus)
+        defer { _ = unsafe sd_bus_message_unref(copy) }
+        var error = unsafe sd_bus_error()
+        defer { unsafe sd_bus_error_free(&error) }
+        var answer: OpaquePointer?
+        defer { _ = unsafe sd_bus_message_unref(answer) }
+        if unsafe sd_bus_call(bus, copy, Self.answerPatience, &error, &answer) < 0 {
+            try unsafe call.fail(&error)
+        } else if let answer = unsafe answer {
+            try unsafe call.reply(copying: answer)
+        }
+    }
+
+    /// How long an answer may take, in microseconds. A caller that waits less long does not see it.
+    private static let answerPatience: UInt64 = 120_000_000
+
     /// The next method call; nil if none arrives within `limit`.
     public func next(within limit: Duration) throws(SystemdError) -> BusCall? {
         var patience = UInt64(max(0, limit / .microseconds(1)))
@@ -217,6 +243,39 @@ private enum SystemdClock {
         return values
     }
 
+    // MARK: Passing on
+
+    /// A copy of the call for another receiver, which the caller must free. The bus starts nobody to
+    /// receive it.
+    fileprivate func copy(to name: String, on bus: OpaquePointer) throws(SystemdError)
+        -> OpaquePointer?
+    {
+        var copy: OpaquePointer?
+        try check(
+            "sd_bus_message_new_method_call",
+            unsafe sd_bus_message_new_method_call(
+                bus, &copy, name, path, interface.isEmpty ? nil : interface, member))
+        try check("sd_bus_message_set_auto_start", unsafe sd_bus_message_set_auto_start(copy, 0))
+        try check("sd_bus_message_rewind", unsafe sd_bus_message_rewind(message, 1))
+        try check("sd_bus_message_copy", unsafe sd_bus_message_copy(copy, message, 1))
+        return unsafe copy
+    }
+
+    fileprivate func reply(copying answer: OpaquePointer) throws(SystemdError) {
+        var reply: OpaquePointer?
+        try check(
+            "sd_bus_message_new_method_return",
+            unsafe sd_bus_message_new_method_return(message, &reply))
+        defer { _ = unsafe sd_bus_message_unref(reply) }
+        try check("sd_bus_message_copy", unsafe sd_bus_message_copy(reply, answer, 1))
+        try check("sd_bus_send", unsafe sd_bus_send(nil, reply, nil))
+    }
+
+    fileprivate func fail(_ error: inout sd_bus_error) throws(SystemdError) {
+        try check(
+            "sd_bus_reply_method_error", unsafe sd_bus_reply_method_error(message, &error))
+    }
+
     // MARK: Answering
 
     /// - Parameter text: the only value of the reply; nil for none.
@@ -241,8 +300,7 @@ private enum SystemdClock {
         var error = unsafe sd_bus_error()
         defer { unsafe sd_bus_error_free(&error) }
         _ = unsafe sd_bus_error_set(&error, name, text)
-        try check(
-            "sd_bus_reply_method_error", unsafe sd_bus_reply_method_error(message, &error))
+        try unsafe fail(&error)
     }
 
     private static func code(_ type: StaticString) -> CChar {

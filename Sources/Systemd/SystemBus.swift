@@ -194,7 +194,7 @@ import Glibc
     }
 
     /// The Boolean in a reply to org.freedesktop.DBus.Properties.Get.
-    public func booleanVariant() -> Bool? {
+    func booleanVariant() -> Bool? {
         guard unsafe sd_bus_message_enter_container(raw, Self.code("v"), "b") > 0 else {
             return nil
         }

@@ -8,7 +8,8 @@ import GreenroomBus
         do {
             switch try BusCommand(Array(CommandLine.arguments.dropFirst())) {
             case .serve(let options):
-                guard try ApplicationService(options).run() else {
+                var service = try ApplicationService(options)
+                guard try service.run() else {
                     complain("\(options.app) has not taken its name on the message bus\n")
                     exit(1)
                 }

@@ -1,8 +1,11 @@
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
+import Synchronization
 import TestSupport
 import Testing
+import Varlink
+import VarlinkTestSupport
 
 /// `org.freedesktop.Application`, called by common programs on the test's own bus.
 @Suite struct `Apps on the message bus` {
@@ -51,9 +54,7 @@ import Testing
         let bus = try SessionBus(for: kit.daemon)
         defer { bus.end() }
         // The bus already knows the name from the distribution's file.
-        try bus.directory.write(
-            "[D-BUS Service]\nName=\(Self.app)\nExec=/bin/false\n",
-            to: "vendor/\(Self.app).service")
+        try bus.describe(Self.app, exec: "/bin/false")
         #expect(throws: TestError.self) { try bus.ask(Self.app, "Activate", "{}") }
         rmdir(bus.services)
         try bus.install(Self.app)
@@ -188,6 +189,250 @@ import Testing
         try bus.ask("org.example.view", "ActivateAction", "new", "[]", "{}")
         try awaitChange(in: daemon.directory.path, "its second name") { lines(log).count == 5 }
         #expect(lines(log)[3] == "started new")
+    }
+
+    /// Calls a method of an interface that only the program has.
+    private func search(_ bus: SessionBus, at path: String = "/org/example/view") throws -> Bool {
+        try bus.call("org.example.view", path, "org.example.Search.Find", "['a', 'b']").isDone
+    }
+
+    @Test(arguments: ["/org/example/view", "/other"])
+    func `the program itself answers calls of interfaces that Greenroom does not know`(
+        path: String
+    ) throws {
+        let (daemon, log) = try program()
+        let bus = try SessionBus(for: daemon)
+        defer { bus.end() }
+        let probe = try Programs.built("systemd-probe")
+        try bus.describe("org.example.view", exec: "\(probe) serve org.example.view \(log) 'a \"b'")
+        try describe(daemon, bus, log: log)
+        #expect(try search(bus, at: path))
+        #expect(lines(log) == ["started a \"b", "owns its name", "called Find [\"a\", \"b\"]"])
+        // The program was started by its own command.
+        #expect(try daemon.client().instances(of: "org.example.view").isEmpty)
+    }
+
+    /// Only the daemon can confine it.
+    @Test func `calls of other interfaces do not start a program that has a manifest`() throws {
+        let (daemon, log) = try program()
+        let bus = try SessionBus(for: daemon)
+        defer { bus.end() }
+        let probe = try Programs.built("systemd-probe")
+        try bus.describe("org.example.view", exec: "\(probe) serve org.example.view \(log)")
+        try daemon.install(
+            TestApp("org.example.view", exec: "\(probe) serve org.example.view \(log)"))
+        try describe(daemon, bus, log: log)
+        #expect(try !search(bus))
+        #expect(lines(log).isEmpty)
+    }
+
+    /// Begins a single such call: gdbus asks for the object's description first.
+    private func beginSearch(_ bus: SessionBus, by send: String) throws -> ChildProcess {
+        try ChildProcess(
+            ChildRequest(
+                send,
+                arguments: [
+                    send, "--bus=\(bus.address)", "--print-reply", "--dest=org.example.view",
+                    "/org/example/view", "org.example.Search.Find", "array:string:a",
+                ]))
+    }
+
+    /// `systemctl start`, and programs that go into the background.
+    @Test func `a call waits for a program that another process has started`() throws {
+        let (daemon, log) = try program()
+        let bus = try SessionBus(for: daemon)
+        defer { bus.end() }
+        guard let send = findProgram("dbus-send") else {
+            return try requireOrSkip(false, "there is no dbus-send (apt-get install dbus)")
+        }
+        let gate = daemon.directory.path + "/gate"
+        #expect(mkfifo(gate, 0o600) == 0)
+        let probe = try Programs.built("systemd-probe")
+        try bus.describe(
+            "org.example.view",
+            exec: "/bin/sh -c 'GATE=\(gate) \(probe) serve org.example.view \(log) &'")
+        try describe(daemon, bus, log: log)
+        let call = try beginSearch(bus, by: send)
+        try Processes.wait("the program was not started") { !lines(log).isEmpty }
+        try Processes.wait("the shell was not waited for") {
+            bus.helpers.allSatisfy { Processes.descendants(of: $0).isEmpty }
+        }
+        close(open(gate, O_WRONLY))
+        #expect(try call.waitForExit() == .status(0))
+        #expect(lines(log) == ["started ", "owns its name", "called Find [\"a\"]"])
+    }
+
+    @Test func `one program is started for calls that come before it has its name`() throws {
+        let (daemon, log) = try program()
+        let bus = try SessionBus(for: daemon)
+        defer { bus.end() }
+        guard let send = findProgram("dbus-send") else {
+            return try requireOrSkip(false, "there is no dbus-send (apt-get install dbus)")
+        }
+        let gate = daemon.directory.path + "/gate"
+        #expect(mkfifo(gate, 0o600) == 0)
+        let probe = try Programs.built("systemd-probe")
+        try bus.describe(
+            "org.example.view",
+            exec: "/usr/bin/env GATE=\(gate) \(probe) serve org.example.view \(log)")
+        try describe(daemon, bus, log: log)
+        let first = try beginSearch(bus, by: send)
+        try Processes.wait("the program was not started") { !lines(log).isEmpty }
+        let second = try beginSearch(bus, by: send)
+        try Processes.wait("the bus has started no second helper") { bus.helpers.count == 2 }
+        let inherited = Set(KernelObjects.openFiles(of: getpid()))
+        for helper in bus.helpers {
+            // It has asked the daemon and waits.
+            try Processes.wait("a helper does not wait") {
+                KernelObjects.openFiles(of: helper)
+                    .count { $0.hasPrefix("socket:") && !inherited.contains($0) } == 1
+                    && Processes.state(of: helper) == "S"
+            }
+        }
+        close(open(gate, O_WRONLY))
+        #expect(try first.waitForExit() == .status(0))
+        #expect(try second.waitForExit() == .status(0))
+        let found = "called Find [\"a\"]"
+        #expect(lines(log) == ["started ", "owns its name", found, found])
+    }
+
+    @Test(arguments: ["no helper", "no daemon", "no app"])
+    func `the bus starts the program where Greenroom cannot`(lack: String) throws {
+        let (daemon, log) = try program()
+        let bus = try SessionBus(for: daemon)
+        defer { bus.end() }
+        let probe = try Programs.built("systemd-probe")
+        try bus.describe("org.example.view", exec: "\(probe) serve org.example.view \(log) vendor")
+        try describe(daemon, bus, log: log)
+        switch lack {
+        case "no helper":
+            let file = bus.services + "/org.example.view.service"
+            let text = String(decoding: try readFile(file), as: UTF8.self)
+            try bus.directory.write(
+                text.replacing("/greenroom-bus", with: "/purged"),
+                to: "services/org.example.view.service")
+            try bus.reload()
+        case "no daemon": _ = try daemon.terminate()
+        default:
+            unlink(daemon.directory.path + "/applications/org.example.view.desktop")
+            _ = try daemon.client().reload()
+        }
+        try bus.ask("org.example.view", "Activate", "{}")
+        #expect(try search(bus))
+        #expect(
+            lines(log) == [
+                "started vendor", "owns its name", "called Activate []",
+                "called Find [\"a\", \"b\"]",
+            ])
+    }
+
+    @Test func `beside a silent daemon, the bus starts a program that has no manifest`() throws {
+        let (daemon, log) = try program()
+        let bus = try SessionBus(for: daemon)
+        defer { bus.end() }
+        let probe = try Programs.built("systemd-probe")
+        try bus.describe("org.example.view", exec: "\(probe) serve org.example.view \(log) vendor")
+        try describe(daemon, bus, log: log)
+        daemon.signal(SIGSTOP)
+        defer { daemon.signal(SIGCONT) }
+        try bus.ask("org.example.view", "Activate", "{}")
+        #expect(lines(log) == ["started vendor", "owns its name", "called Activate []"])
+    }
+
+    /// A folder for `XDG_CONFIG_HOME` with a manifest of the program, which only the daemon applies.
+    private func manifestFolder() throws -> TemporaryDirectory {
+        let folder = try TemporaryDirectory()
+        for path in ["greenroom", "greenroom/apps"] { mkdir(folder.path + "/" + path, 0o755) }
+        try folder.write("", to: "greenroom/apps/org.example.view.app")
+        return folder
+    }
+
+    /// systemd keeps the socket while the daemon is restarted.
+    @Test(arguments: [false, true])
+    func `a call that only the daemon can serve waits for a silent daemon`(
+        hasCommand: Bool
+    ) throws {
+        let (daemon, log) = try program()
+        let folder = try manifestFolder()
+        let bus = try SessionBus(for: daemon, environment: ["XDG_CONFIG_HOME=\(folder.path)"])
+        defer { bus.end() }
+        if hasCommand {
+            let probe = try Programs.built("systemd-probe")
+            try bus.describe(
+                "org.example.view", exec: "\(probe) serve org.example.view \(log) vendor")
+        }
+        try describe(daemon, bus, log: log)
+        guard let busctl = findProgram("busctl") else {
+            return try requireOrSkip(false, "there is no busctl (apt-get install systemd)")
+        }
+        daemon.signal(SIGSTOP)
+        defer { daemon.signal(SIGCONT) }
+        // A single call: gdbus asks for the object's description first.
+        let call = try ChildProcess(
+            ChildRequest(
+                busctl,
+                arguments: [
+                    busctl, "--address=\(bus.address)", "call", "org.example.view",
+                    "/org/example/view", "org.freedesktop.Application", "Activate", "a{sv}", "0",
+                ]))
+        #expect(!Processes.ends(call.pid, within: 4_000))
+        daemon.signal(SIGCONT)
+        #expect(try call.waitForExit() == .status(0))
+        try awaitChange(in: daemon.directory.path, "its name") { lines(log).count == 2 }
+        #expect(lines(log) == ["started ", "owns its name"])
+    }
+
+    /// The program's command is not executed: the daemon may confine the program, or may have
+    /// launched an instance that is about to take the name.
+    @Test(arguments: ["kind", "instances", "launched instances"])
+    func `a call fails with the reason if the daemon leaves a question unanswered`(
+        unanswered: String
+    ) throws {
+        let (daemon, log) = try program()
+        let folder = try manifestFolder()
+        let bus = try SessionBus(for: daemon, environment: ["XDG_CONFIG_HOME=\(folder.path)"])
+        defer { bus.end() }
+        guard let send = findProgram("dbus-send") else {
+            return try requireOrSkip(false, "there is no dbus-send (apt-get install dbus)")
+        }
+        let probe = try Programs.built("systemd-probe")
+        try bus.describe("org.example.view", exec: "\(probe) serve org.example.view \(log)")
+        try describe(daemon, bus, log: log)
+        let statusCount = Mutex(0)
+        let server = try TestServer { incoming in
+            switch try? ControlCall(incoming.call) {
+            case .application where unanswered != "kind":
+                return .fail(ControlError.refused(code: "not_application_kit", reason: "x"))
+            case .list:
+                return .reply([
+                    ControlReply.listed([Control.AppSummary(identifier: "org.example.view")])
+                ])
+            case .status where unanswered == "launched instances":
+                let isFirst = statusCount.withLock {
+                    $0 += 1
+                    return $0 == 1
+                }
+                if isFirst { return .reply([ControlReply.status([])]) }
+            case _: break
+            }
+            return .fail(ServiceError.methodNotFound(incoming.call.method))
+        }
+        let file = bus.services + "/org.example.view.service"
+        let text = String(decoding: try readFile(file), as: UTF8.self)
+        try bus.directory.write(
+            text.replacing(daemon.socketPath, with: server.path),
+            to: "services/org.example.view.service")
+        try bus.reload()
+        let call = try run(
+            ChildRequest(
+                send,
+                arguments: [
+                    send, "--bus=\(bus.address)", "--print-reply", "--dest=org.example.view",
+                    "/org/example/view", "org.example.Search.Find", "array:string:a",
+                ]), mergingErrors: true)
+        let said = String(decoding: call.output, as: UTF8.self)
+        #expect(said.contains("greenroomd is another version"), "\(said)")
+        #expect(lines(log).isEmpty)
     }
 
     /// Calls a program that was launched and has not taken its name. Returns when the helper waits

@@ -13,14 +13,17 @@ final class SessionBus {
     var address: String { "unix:path=\(directory.path)/bus" }
     var services: String { directory.path + "/services" }
 
-    init(for daemon: TestDaemon) throws {
+    /// - Parameter environment: of the programs that the bus starts.
+    init(for daemon: TestDaemon, environment: [String] = []) throws {
         guard let program = findProgram("dbus-daemon") else {
             try requireOrSkip(false, "there is no dbus-daemon (apt-get install dbus)")
             throw TestError("no dbus-daemon")
         }
         self.daemon = daemon
         directory = try TemporaryDirectory()
-        for folder in ["services", "vendor"] { mkdir("\(directory.path)/\(folder)", 0o755) }
+        for folder in ["services", "share", "share/dbus-1", "share/dbus-1/services"] {
+            mkdir("\(directory.path)/\(folder)", 0o755)
+        }
         let configuration = try directory.write(
             """
             <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -29,7 +32,7 @@ final class SessionBus {
               <type>session</type>
               <listen>unix:path=\(directory.path)/bus</listen>
               <servicedir>\(directory.path)/services</servicedir>
-              <servicedir>\(directory.path)/vendor</servicedir>
+              <servicedir>\(directory.path)/share/dbus-1/services</servicedir>
               <policy context="default">
                 <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/>
               </policy>
@@ -42,6 +45,7 @@ final class SessionBus {
                 program, "--config-file=\(configuration)", "--nofork", "--nopidfile",
                 "--print-address=3",
             ])
+        request.environment += environment
         request.descriptors[3] = pipe.writeEnd
         process = try ChildProcess(request)
         pipe.closeWriteEnd()
@@ -57,11 +61,25 @@ final class SessionBus {
         }
     }
 
+    /// Makes the bus read its service files again.
+    func reload() throws {
+        let name = "org.freedesktop.DBus"
+        let (isDone, text) = try call(name, "/org/freedesktop/DBus", name + ".ReloadConfig")
+        guard isDone else { throw TestError(text) }
+    }
+
     func end() {
         let helpers = helpers
         process.kill(SIGTERM)
         _ = try? process.waitForExit()
         for helper in helpers { try? Processes.awaitEnd(of: helper) }
+    }
+
+    /// Writes the service file that the app's package brings.
+    func describe(_ app: String, exec: String) throws {
+        try directory.write(
+            "[D-BUS Service]\nName=\(app)\nExec=\(exec)\n",
+            to: "share/dbus-1/services/\(app).service")
     }
 
     /// Runs `greenroomctl dbus-service APP --install` into this bus's folder, and tells the bus.
@@ -76,6 +94,7 @@ final class SessionBus {
                 ],
                 environment: [
                     "PATH=/usr/local/bin:/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS=\(address)",
+                    "XDG_DATA_DIRS=\(directory.path)/share",
                 ]), mergingErrors: true)
         guard exit == .status(0) else { throw TestError(String(decoding: output, as: UTF8.self)) }
     }

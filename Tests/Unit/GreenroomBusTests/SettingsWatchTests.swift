@@ -1,7 +1,7 @@
-import GreenroomSession
 import Testing
 
 @testable import GreenroomBus
+@testable import GreenroomSession
 
 /// When a source of settings that was lost is begun anew.
 @Suite struct SettingsWatchTests {
@@ -11,6 +11,9 @@ import Testing
         var ends = false
         let descriptor: CInt = -1
         let hasMore = false
+        let appearance: Appearance?
+
+        init(_ appearance: Appearance? = nil) { self.appearance = appearance }
 
         func hear() throws -> DisplaySettings.Change {
             if ends { throw Failure() }
@@ -37,6 +40,21 @@ import Testing
         watch.hear { now }
         #expect(watch.takeLost() == [.display])
         #expect(watch.beginAt == now + SettingsWatch.shortestPause)
+    }
+
+    /// A program that is held follows other settings while it runs, but not those.
+    @Test(arguments: [96.0, 192])
+    func `a display that has changed its scale while it was lost is restyled`(scale: Double) {
+        let first = Connection(Appearance(scales: [96]))
+        var connections = [first, Connection(Appearance(scales: [scale]))]
+        var watch = SettingsWatch([(.display, { connections.removeFirst() })])
+        watch.hear { 0 }
+        #expect(watch.takeChange() == .changed)
+        first.ends = true
+        watch.hear { 0 }
+        #expect(watch.takeChange() == .none)
+        watch.hear { SettingsWatch.shortestPause }
+        #expect(watch.takeChange() == (scale == 96 ? .changed : .restyled))
     }
 
     @Test func `the pause begins when a display has failed to answer in time`() {

@@ -34,7 +34,8 @@ final class Child {
         posix_spawn_file_actions_adddup2(&actions, errors[1], 2)
         var argv = ([program] + arguments).map { strdup($0) } + [nil]
         var envp =
-            (["PATH=/usr/sbin:/usr/bin:/sbin:/bin"] + environment + Self.passedOn)
+            (["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "SWIFT_BACKTRACE=enable=no"]
+            + environment + Self.passedOn)
             .map { strdup($0) } + [nil]
         defer { for pointer in argv + envp { free(pointer) } }
         var pid: pid_t = 0
@@ -47,7 +48,8 @@ final class Child {
         self.errors = errors[0]
     }
 
-    /// Variables that sanitizers and the loader need in the child, too.
+    /// Variables that sanitizers and the loader need in the child, too. (Swift's backtracer would
+    /// take minutes to describe the crash of a program with a sanitizer.)
     private static var passedOn: [String] {
         ["LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS"].compactMap {
             (name: String) -> String? in
