@@ -45,7 +45,9 @@ QUIET_SECONDS = 0.4  # less than a cursor takes to blink
 LOOK_SECONDS = 0.5  # longer than an airing
 LEARNING_SECONDS = 20  # the daemon looks for six seconds which libraries a program opens
 AIRINGS_PER_HOUR, SECONDS_PER_AIRING = 60, 50  # a held program is aired each minute, give or take some seconds
+# A program with many libraries, and one that opens none after main.
 HEAVY, OTHER = "kcalc", "galculator"
+DEPTHS = {HEAVY: "libraries", OTHER: "main"}
 REFILL_SECONDS, REFILL_RATIO = 1, 1.02
 LESSONS, LESSON_SECONDS = 5, 10  # a busy machine may spoil one lesson
 
@@ -136,9 +138,9 @@ class Refilling(Launcher):
             self.daemon.call("Prewarm", {"app": app})
 
     def fill(self):
-        for app in self.apps:
+        for app, depth in self.apps.items():
             self.ask(app)
-            self.await_paused(app, "libraries")
+            self.await_paused(app, depth)
 
     def learn(self, app):
         """Launches the app until its libraries are known."""
@@ -377,14 +379,14 @@ class Bench(Launcher):
                 f"{ratio:.3f} ×", f"at most {REFILL_RATIO} ×")
 
     def refilling(self, paths, delay, fills_itself):
-        apps = {identifier(name): path for name, path in paths.items()}
         launcher = Refilling(self.ground, Daemon, self.product, f"[Greenroom]\nRefillDelaySec={delay}\n")
-        launcher.apps, launcher.fills_itself = list(apps), fills_itself
-        for app, path in apps.items():
-            launcher.daemon.install(app, self.ground.manifest([path], "Depth=libraries", self.other_variables))
+        launcher.apps = {identifier(name): DEPTHS[name] for name in paths}
+        launcher.fills_itself = fills_itself
+        for name, path in paths.items():
+            manifest = self.ground.manifest([path], f"Depth={DEPTHS[name]}", self.other_variables)
+            launcher.daemon.install(identifier(name), manifest)
         launcher.daemon.call("Reload")
-        for app in apps:
-            launcher.learn(app)
+        launcher.learn(identifier(HEAVY))
         return launcher
 
 

@@ -42,7 +42,8 @@ struct Contender {
         return times.count == samples.count && !times.isEmpty ? times : nil
     }
 
-    var ends: [UInt64] { samples.map(\.end) }
+    /// The times to the goal of the measurement, in nanoseconds.
+    var goals: [UInt64] { samples.map(\.goal) }
 }
 
 extension [UInt64] {
@@ -79,12 +80,14 @@ struct MeasureVerdict: Equatable {
     /// - Parameters:
     ///   - direct: how the program is executed without a daemon.
     ///   - others: the depths, the least deep first.
-    init(direct: Contender, _ others: [Contender]) {
-        let first = direct.firstOutputs?.median
+    ///   - goal: when the program counts as ready if it has printed nothing. A server may print
+    ///     something before it listens.
+    init(direct: Contender, _ others: [Contender], to goal: MeasuredGoal = .end) {
+        let first = goal == .end ? direct.firstOutputs?.median : nil
         func time(_ contender: Contender) -> UInt64? {
-            first == nil ? contender.ends.median : contender.firstOutputs?.median
+            first == nil ? contender.goals.median : contender.firstOutputs?.median
         }
-        guard let base = first ?? direct.ends.median, base > 0 else {
+        guard let base = first ?? direct.goals.median, base > 0 else {
             choice = .none
             reason = "nothing was measured"
             return
@@ -115,7 +118,7 @@ struct MeasureVerdict: Equatable {
         let percent = Int((Double(base - best.time) / Double(base) * 100).rounded())
         reason =
             "\(best.contender.name) saves \(percent) % of the time to "
-            + (first == nil ? "the end" : "the first output") + note
+            + (first != nil ? "the first output" : goal == .end ? "the end" : "listening") + note
     }
 
     /// Whether all runs printed the same and ended alike.

@@ -11,7 +11,7 @@ struct Measure: ManifestVerb {
         commandName: "measure",
         abstract: "Measure what prewarming saves for an app, at each depth.",
         usage: """
-            greenroomctl measure <app> [--windows] [--rounds <number>] [--yes] [--apply] [--json] \
+            greenroomctl measure <app> [--listening | --windows] [--rounds <number>] [--yes] [--apply] [--json] \
             [-- <argument>...]
             """,
         discussion: """
@@ -19,7 +19,7 @@ struct Measure: ManifestVerb {
             each depth, with and without what is learned from launches, in turns. Prints the times to the \
             first output and to the end, the memory of a paused instance, and a verdict. A private \
             daemon makes the launches, so the apps that run are left alone. For programs that end by \
-            themselves; with --windows, for desktop programs, which get a screen, a message bus and a \
+            themselves; with --listening, for servers; with --windows, for desktop programs, which get a screen, a message bus and a \
             home of their own.
             """)
 
@@ -34,6 +34,9 @@ struct Measure: ManifestVerb {
     @Flag(
         help: "Measure the time to the first window, and whether it may be made before the launch.")
     var windows = false
+
+    @Flag(help: "Measure the time until the program listens on a socket, and then end it.")
+    var listening = false
 
     @Option(
         help: ArgumentHelp(
@@ -54,6 +57,9 @@ struct Measure: ManifestVerb {
         if windows, !arguments.isEmpty {
             throw ValidationError("A window is held without arguments; leave them out.")
         }
+        if windows, listening {
+            throw ValidationError("--windows and --listening are two measurements; choose one.")
+        }
         guard 3...1000 ~= rounds else { throw ValidationError("--rounds takes 3 to 1000.") }
     }
 
@@ -72,18 +78,22 @@ struct Measure: ManifestVerb {
             if let signal = clock.ending { Ending.die(by: signal) }
             throw error
         }
-        let verdict = MeasureVerdict(direct: contenders[0], Array(contenders.dropFirst(2)))
-        let report = MeasureReport(contenders, verdict, rounds: rounds, words: program.words)
+        let verdict = MeasureVerdict(
+            direct: contenders[0], Array(contenders.dropFirst(2)), to: goal)
+        let report = MeasureReport(
+            contenders, verdict, to: goal, rounds: rounds, words: program.words)
         console.write(
             output.json ? Report.json(report) : report.text(display.appearance(on: console)))
         if apply { try write(verdict, of: name, manifests, console) }
         return 0
     }
 
+    private var goal: MeasuredGoal { listening ? .listening : .end }
+
     private func measure(
         _ program: MeasuredProgram, _ clock: SampleClock, _ console: any Console
     ) throws(Failure) -> [Contender] {
-        var measurement = try Measurement(program, rounds: rounds, clock: clock)
+        var measurement = try Measurement(program, to: goal, rounds: rounds, clock: clock)
         try measurement.run(showRound)
         endProgress()
         return measurement.contenders
@@ -143,7 +153,8 @@ struct Measure: ManifestVerb {
         }
         return WindowReport(
             trials: trials, absences: absences,
-            verdict: WindowVerdict(trials, command: program.command), rounds: rounds,
+            verdict: WindowVerdict(
+                trials, command: program.command, profiles: program.profiles), rounds: rounds,
             words: program.command)
     }
 
@@ -213,11 +224,22 @@ struct Measure: ManifestVerb {
             console.complain("nothing is written, because the program is not to be held")
             return
         }
+        if let objection = verdict.objection {
+            console.complain("nothing is written, because \(objection)")
+            return
+        }
         let path: String
         let lines: [String]
         if let name = program.name {
+            guard verdict.display == .any else {
+                console.complain(
+                    "nothing is written, because Depth=window in a manifest holds the program on "
+                        + "Wayland, too, where it did not pass or a profile excludes it; a profile can "
+                        + "hold it on X11 alone, if its manifest has no Depth=")
+                return
+            }
             path = "\(manifests.own)/\(name.file).d/measured.conf"
-            lines = ["# greenroomctl measure --windows", "[Prewarm]", "Depth=window"]
+            lines = ["\(Self.mark) --windows", "[Prewarm]", "Depth=window"]
         } else {
             guard !verdict.lines.isEmpty else {
                 console.complain(
@@ -229,16 +251,9 @@ struct Measure: ManifestVerb {
                 throw .refused("no_profiles", "the daemon that answers reads no profiles")
             }
             path = "\(folder)/\(program.identifier)\(Profile.fileSuffix)"
-            lines = ["# greenroomctl measure --windows"] + verdict.lines
+            lines = ["\(Self.mark) --windows"] + verdict.lines
         }
-        try InstalledManifests.change { () throws(SystemError) in
-            try AppFolderChange.makeFolder(path.directory)
-            try AppFolderChange.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: path)
-        }
-        var changes = FileChanges()
-        changes.add(.written, path)
-        manifests.reload(console)
-        if !output.json { changes.report(console, json: false) }
+        try write(lines.joined(separator: "\n") + "\n", to: path, manifests, console)
     }
 
     private func write(
@@ -249,16 +264,33 @@ struct Measure: ManifestVerb {
             console.complain("nothing is written, because no depth pays")
             return
         }
-        let folder = "\(manifests.own)/\(name.file).d"
-        let path = folder + "/measured.conf"
         let text = """
-            # greenroomctl measure: \(verdict.reason)
+            \(Self.mark): \(verdict.reason)
             [Prewarm]
             Depth=\(depth.rawValue)
 
             """
+        let path = "\(manifests.own)/\(name.file).d/measured.conf"
+        try write(text, to: path, manifests, console)
+    }
+
+    /// The first line of each file that a measurement writes begins with this.
+    private static let mark = "# greenroomctl measure"
+
+    /// Writes a file, but not over one that is not from a measurement.
+    private func write(
+        _ text: String, to path: String, _ manifests: InstalledManifests, _ console: any Console
+    ) throws(Failure) {
+        do throws(SystemError) {
+            guard try AppFile.source(path).bytes.starts(with: Self.mark.utf8) else {
+                console.complain("nothing is written, because \(path) is not from a measurement")
+                return
+            }
+        } catch {
+            guard error.code == ENOENT else { throw .system(error) }
+        }
         try InstalledManifests.change { () throws(SystemError) in
-            try AppFolderChange.makeFolder(folder)
+            try AppFolderChange.makeFolder(path.directory)
             try AppFolderChange.write(Array(text.utf8), to: path)
         }
         var changes = FileChanges()

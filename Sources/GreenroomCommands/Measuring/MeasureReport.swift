@@ -8,8 +8,13 @@ struct MeasureReport {
     private let verdict: MeasureVerdict
     private let rounds: Int
     private let words: [String]
+    private let goal: MeasuredGoal
 
-    init(_ contenders: [Contender], _ verdict: MeasureVerdict, rounds: Int, words: [String]) {
+    init(
+        _ contenders: [Contender], _ verdict: MeasureVerdict, to goal: MeasuredGoal, rounds: Int,
+        words: [String]
+    ) {
+        self.goal = goal
         self.contenders = contenders
         self.verdict = verdict
         self.rounds = rounds
@@ -18,12 +23,18 @@ struct MeasureReport {
 
     private static let histogramWidth = 24
 
+    /// The times of the curve.
+    private func curve(of contender: Contender) -> [UInt64] {
+        (goal == .end ? contender.firstOutputs : nil) ?? contender.goals
+    }
+
     func text(_ appearance: Appearance) -> String {
         let base = contenders[0]
-        let times = contenders.flatMap { $0.firstOutputs ?? $0.ends }
+        let times = contenders.flatMap { curve(of: $0) }
         let histogram = Histogram(of: times, width: Self.histogramWidth)
         var table = Table(
-            "STARTED", "OUTPUT", "RATIO", "END", "RATIO", "P90", "MEMORY", "PREPARED", "TIMES")
+            "STARTED", "OUTPUT", "RATIO", goal == .end ? "END" : "LISTENING", "RATIO", "P90",
+            "MEMORY", "PREPARED", "TIMES")
         for contender in contenders {
             if contender.objection != nil {
                 table.add([contender.name, "-"], styles: [:])
@@ -33,12 +44,12 @@ struct MeasureReport {
                 [
                     contender.name, Self.milliseconds(contender.firstOutputs?.median),
                     Self.ratio(contender.firstOutputs?.median, base.firstOutputs?.median),
-                    Self.milliseconds(contender.ends.median),
-                    Self.ratio(contender.ends.median, base.ends.median),
-                    Self.milliseconds(contender.ends.quantile(0.9)),
+                    Self.milliseconds(contender.goals.median),
+                    Self.ratio(contender.goals.median, base.goals.median),
+                    Self.milliseconds(contender.goals.quantile(0.9)),
                     contender.byteCount.map(Phrase.bytes) ?? "-",
                     Self.milliseconds(contender.preparations.median),
-                    histogram.line(contender.firstOutputs ?? contender.ends),
+                    histogram.line(curve(of: contender)),
                 ], styles: [:])
         }
         // A reason does not fit into a column.
@@ -48,7 +59,7 @@ struct MeasureReport {
         return table.text(appearance) + objections.joined()
             + "Medians of \(rounds) runs of each kind, in turns, on this machine now; the curves go from "
             + "\(Self.milliseconds(times.min())) to \(Self.milliseconds(times.max())).\n"
-            + "MeasureVerdict: \(sentence).\n"
+            + "Verdict: \(sentence).\n"
     }
 
     private var sentence: String {
@@ -79,7 +90,7 @@ extension MeasureReport: ParametersEncodable {
         writer.beginArray()
         for contender in contenders {
             writer.beginObject()
-            contender.encodeMembers(to: &writer)
+            contender.encodeMembers(to: &writer, goal)
             writer.endObject()
         }
         writer.endArray()
@@ -91,12 +102,12 @@ extension MeasureReport: ParametersEncodable {
     }
 }
 
-extension Contender: ParametersEncodable {
-    func encodeMembers(to writer: inout JSONWriter) {
+extension Contender {
+    fileprivate func encodeMembers(to writer: inout JSONWriter, _ goal: MeasuredGoal) {
         writer.member("started", name)
         writer.member("objection", ifPresent: objection)
         if let firstOutputs { Self.encode("firstOutputUSec", firstOutputs, to: &writer) }
-        Self.encode("endUSec", ends, to: &writer)
+        Self.encode(goal == .end ? "endUSec" : "listeningUSec", goals, to: &writer)
         Self.encode("preparedUSec", preparations, to: &writer)
         writer.member("byteCount", ifPresent: byteCount)
         writer.member("missCount", missCount)

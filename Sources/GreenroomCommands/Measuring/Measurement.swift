@@ -15,6 +15,7 @@ struct Measurement {
     let words: [String]
     private let arguments: [String]
     let rounds: Int
+    private let goal: MeasuredGoal
     private(set) var contenders: [Contender]
     private let daemon: PrivateDaemon
     private let client: ControlClient
@@ -22,12 +23,13 @@ struct Measurement {
     private let environment: [String]
 
     init(
-        _ program: MeasuredProgram, rounds: Int, clock: SampleClock
+        _ program: MeasuredProgram, to goal: MeasuredGoal, rounds: Int, clock: SampleClock
     ) throws(Failure) {
         words = program.words
         arguments = program.arguments
         environment = program.environment
         self.rounds = rounds
+        self.goal = goal
         self.clock = clock
         contenders =
             [Contender("direct"), Contender("cold", app: "measure.cold")] + program.ways
@@ -113,14 +115,15 @@ struct Measurement {
     private mutating func awaitLibraries(
         _ index: Int, _ app: String, of first: Sample
     ) throws(Failure) -> String? {
-        var end = first.end
+        var time = first.goal
         for count in 1...Self.lessonCount {
-            // The daemon notices the program's end when it looks next, which is within this time.
-            let note = try awaitReason(of: app, 2 * (end + Self.firstLook)) { reasons in
+            // The daemon notices the program's end when it looks next, which is within this time if
+            // the program ends soon after its goal.
+            let note = try awaitReason(of: app, 2 * (time + Self.firstLook)) { reasons in
                 reasons.first { $0.code == "libraries" }
             }
             if note != nil { return nil }
-            if count < Self.lessonCount { end = try sample(index, counts: false).end }
+            if count < Self.lessonCount { time = try sample(index, counts: false).goal }
         }
         return "it opened no libraries after main that may be opened before main"
     }
@@ -195,14 +198,31 @@ struct Measurement {
         let reply = try client.call(
             .launch(call), descriptors: [null.rawValue, pipe.writing.rawValue, directory.rawValue])
         guard case .launched(let launched) = reply else { throw .unknown("another question") }
-        let (first, output) = try clock.read(pipe.reading, closing: pipe.writing)
-        guard case .exited(let exited) = try client.call(.wait(.instance(launched.instance)))
-        else { throw .unknown("another question") }
+        let client = client
+        let server = server(launched.processId) { (atOnce) throws(Failure) in
+            // The daemon kills the program by itself after the grace.
+            if atOnce { return }
+            do throws(Failure) {
+                _ = try client.call(.transition(.terminate, .instance(launched.instance)))
+            } catch {
+                // The program may have ended by itself.
+                guard case .control(.notRunning) = error else { throw error }
+            }
+        }
+        let (first, output) = try clock.read(pipe.reading, closing: pipe.writing, of: server)
+        // A program may close its output long before it ends.
+        let wait = ControlCall.wait(.instance(launched.instance))
+        try client.send(wait)
+        try clock.wait(for: client.descriptor)
+        guard case .exited(let exited) = try client.reply(to: wait) else {
+            throw .unknown("another question")
+        }
         if counts, isPrewarmed, launched.kind.known != .prewarmed {
             contenders[index].missCount += 1
         }
         return Sample(
-            firstOutput: first, end: clock.elapsed, output: output, exit: Ending(exited.exit))
+            firstOutput: first, goal: try time(server), output: output,
+            exit: Ending(exited.exit))
     }
 
     /// Makes the daemon prewarm an instance for the next launch.
@@ -225,15 +245,54 @@ struct Measurement {
         clock.begin()
         let process = try Self.system { () throws(SystemError) in
             try MeasuredProcess.spawn(
-                words[0], words, environment: environment, pipe: pipe.writing.rawValue)
+                words[0], words, environment: environment, pipe: pipe.writing.rawValue,
+                startsSession: goal == .listening)
         }
-        let (first, output) = try clock.read(pipe.reading, closing: pipe.writing)
+        let server = server(process) { (atOnce) in kill(-process, atOnce ? SIGKILL : SIGTERM) }
+        let (first, output): (UInt64?, [UInt8])
+        do throws(Failure) {
+            (first, output) = try clock.read(pipe.reading, closing: pipe.writing, of: server)
+            let descriptor = try Self.system { () throws(SystemError) in
+                try ProcessDescriptor(pid: process).descriptor
+            }
+            try clock.wait(for: descriptor.rawValue)
+        } catch {
+            kill(goal == .listening ? -process : process, SIGKILL)
+            _ = Self.end(of: process)
+            throw error
+        }
+        // The children of a server may outlive it. Until it is reaped, the group has its number.
+        if goal == .listening { kill(-process, SIGKILL) }
+        let exit = Self.end(of: process)
+        return Sample(
+            firstOutput: first, goal: try time(server), output: output, exit: exit)
+    }
+
+    /// Waits for the process to have ended.
+    private static func end(of process: pid_t) -> Ending {
         var status: CInt = 0
         while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
         // WIFEXITED and WEXITSTATUS (wait(2)) are macros.
-        let exit: Ending =
-            status & 0x7f == 0 ? .status((status >> 8) & 0xff) : .signal(status & 0x7f)
-        return Sample(firstOutput: first, end: clock.elapsed, output: output, exit: exit)
+        return status & 0x7f == 0 ? .status((status >> 8) & 0xff) : .signal(status & 0x7f)
+    }
+
+    /// The process's run, if servers are measured.
+    private func server(
+        _ process: Int32?, _ end: @escaping (_ atOnce: Bool) throws(Failure) -> Void
+    ) -> ServerRun? {
+        goal == .listening ? process.map { ServerRun($0, end: end) } : nil
+    }
+
+    /// The time to the goal, when the program has ended.
+    private func time(_ server: ServerRun?) throws(Failure) -> UInt64 {
+        guard goal == .listening else { return clock.elapsed }
+        guard let time = server?.listening else {
+            throw .control(
+                .refused(
+                    code: "not_measurable",
+                    reason: "the program ended before it listened on a socket"))
+        }
+        return time
     }
 
     private static func system<T>(_ work: () throws(SystemError) -> T) throws(Failure) -> T {

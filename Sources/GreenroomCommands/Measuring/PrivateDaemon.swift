@@ -67,7 +67,7 @@ final class PrivateDaemon {
             var status: CInt = 0
             while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
         }
-        _ = Caller.run("/bin/rm", ["rm", "-rf", "--", folder], isQuiet: true)
+        Caller.remove(folder)
     }
 
     /// A folder that only this user can enter.

@@ -86,18 +86,21 @@ import Varlink
         return values.compactMap { if case .string(let text) = $0 { text } else { nil } }
     }
 
-    @Test func `a program that can be held gets the lines of a profile, and a drop-in`() throws {
+    /// A drop-in would hold it on Wayland, too.
+    @Test func `a program that can be held on X11 gets the lines of a profile`() throws {
         try requireScreen()
         let program = findProgram("xcalc", "galculator", "kcalc")
         try requireOrSkip(program != nil, "no xcalc, galculator or kcalc")
         let tools = try tools("x11")
-        let (exit, text, daemon) = try measure(program!, path: tools.path, ["--json", "--apply"])
-        try #require(exit == .status(0), "\(text)")
+        let (exit, whole, daemon) = try measure(program!, path: tools.path, ["--json", "--apply"])
+        try #require(exit == .status(0), "\(whole)")
+        #expect(whole.contains("nothing is written, because Depth=window"), "\(whole)")
+        let text = String(try #require(whole.split(separator: "\n").first { $0.hasPrefix("{") }))
         let report = try JSONValue(parsing: text)
         #expect(texts(report["refusals"]) == [], "\(text)")
         #expect(
             texts(report["lines"]) == [
-                "[Profile]", "Program=\"\(program!)\"", "Window=yes",
+                "[Profile]", "Program=\"\(program!)\"", "Window=yes", "Display=x11",
                 "Tested=greenroomctl measure --windows: x11",
             ])
         #expect(launches(report).first == "x11 cold 3" && launches(report).last == "x11 window 3")
@@ -105,8 +108,7 @@ import Varlink
             texts(report["notMeasured"]) == [
                 "on Wayland, which needs sway (in Debian, apt install sway grim)"
             ])
-        let written = try readFile("\(daemon.appDirectory)/\(Self.app).app.d/measured.conf")
-        #expect(String(decoding: written, as: UTF8.self).contains("[Prewarm]\nDepth=window\n"))
+        #expect(access("\(daemon.appDirectory)/\(Self.app).app.d", F_OK) != 0)
         // The screen, the bus, the home and the daemon are gone.
         #expect(try FolderContents.names(in: folder.path).isEmpty)
         for process in Processes.mentioning(folder.path) { try Processes.awaitEnd(of: process) }
@@ -117,7 +119,7 @@ import Varlink
         try requireScreen("wayland")
         let program = findProgram("galculator", "mousepad", "kcalc")
         try requireOrSkip(program != nil, "no galculator, mousepad or kcalc")
-        let (exit, text, _) = try measure(program!, ["--json"])
+        let (exit, text, daemon) = try measure(program!, ["--json", "--apply"])
         try #require(exit == .status(0), "\(text)")
         let report = try JSONValue(parsing: text)
         #expect(texts(report["refusals"]) == [], "\(text)")
@@ -127,6 +129,8 @@ import Varlink
         for launch in ["x11 cold 3", "x11 window 3", "wayland cold 3", "wayland window 3"] {
             #expect(launches.contains(launch), "\(launches)")
         }
+        let written = try readFile("\(daemon.appDirectory)/\(Self.app).app.d/measured.conf")
+        #expect(String(decoding: written, as: UTF8.self).contains("[Prewarm]\nDepth=window\n"))
         #expect(try FolderContents.names(in: folder.path).isEmpty)
         for process in Processes.mentioning(folder.path) { try Processes.awaitEnd(of: process) }
     }
@@ -156,7 +160,9 @@ import Varlink
         #expect(
             text.contains("Not measured on Wayland, which could not be started: starting "),
             "\(text)")
-        #expect(text.contains("Tested=greenroomctl measure --windows: x11\n"), "\(text)")
+        #expect(
+            text.contains("Display=x11\n    Tested=greenroomctl measure --windows: x11\n"),
+            "\(text)")
     }
 
     @Test func `a program whose window is seen only once is refused`() throws {
@@ -170,6 +176,17 @@ import Varlink
         let (exit, text, _) = try measure(once, path: tools.path, ["--apply"])
         #expect(exit == .status(0))
         #expect(text.contains("its window was not seen at a second launch"), "\(text)")
+        #expect(text.contains("nothing is written"), "\(text)")
+    }
+
+    @Test func `a program that does not show its window at each launch is refused`() throws {
+        try requireScreen()
+        let tools = try tools("x11")
+        let (exit, text, _) = try measure(
+            "\(try Screen.probe()) fickle one", path: tools.path, ["--apply"])
+        #expect(exit == .status(0))
+        #expect(
+            text.contains("1 of 4 launches were not served by the held window"), "\(text)")
         #expect(text.contains("nothing is written"), "\(text)")
     }
 

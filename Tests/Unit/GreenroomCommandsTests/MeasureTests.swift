@@ -12,7 +12,7 @@ import Testing
         var contender = Contender(depth?.rawValue ?? "direct", app: nil, depth: depth)
         contender.samples = milliseconds.map {
             Sample(
-                firstOutput: $0 * 1_000_000, end: $0 * 1_000_000, output: Array(output.utf8),
+                firstOutput: $0 * 1_000_000, goal: $0 * 1_000_000, output: Array(output.utf8),
                 exit: .status(status))
         }
         contender.missCount = misses
@@ -78,14 +78,56 @@ import Testing
     // MARK: Windows
 
     private func trial(
-        _ kind: ScreenKind, held: UInt64 = 10_000_000, faults: [String] = []
+        _ kind: ScreenKind, held: UInt64 = 10_000_000, misses: Int = 0, faults: [String] = []
     ) -> WindowTrial {
-        WindowTrial(
+        var window = WindowTrial.Way(depth: .window, times: [held, held, held])
+        (window.launchCount, window.missCount) = (3 + misses, misses)
+        return WindowTrial(
             kind: kind,
-            ways: [
-                .init(depth: .none, times: [200_000_000, 200_000_000, 200_000_000]),
-                .init(depth: .window, times: [held, held, held]),
-            ], effects: SideEffects(), faults: faults)
+            ways: [.init(depth: .none, times: [200_000_000, 200_000_000, 200_000_000]), window],
+            effects: SideEffects(), faults: faults)
+    }
+
+    @Test func `a program is held only if each launch showed the held window`() {
+        let verdict = WindowVerdict([trial(.x11, misses: 1)], command: ["/usr/bin/editor"])
+        #expect(verdict.refusals == ["1 of 4 launches were not served by the held window"])
+    }
+
+    /// What is said of a program that has passed on these screens.
+    private func verdict(
+        on kinds: [ScreenKind], _ profile: String...
+    ) throws -> WindowVerdict {
+        let profiles = try profile.map {
+            try #require(Profile.parse(Array("[Profile]\n\($0)\n".utf8), file: "a.conf").profile)
+        }
+        return WindowVerdict(
+            kinds.map { trial($0) }, command: ["/usr/bin/editor"], profiles: profiles)
+    }
+
+    @Test func `a program is held on Wayland only if it has passed there`() throws {
+        let lines = try verdict(on: [.x11]).lines
+        #expect(lines.contains("Display=x11"))
+        let profile = try #require(
+            Profile.parse(Array(lines.joined(separator: "\n").utf8), file: "a.conf").profile)
+        #expect(profile.window == .yes && profile.display == .x11)
+        let both = try verdict(on: [.x11, .wayland])
+        #expect(both.display == .any && !both.lines.contains { $0.hasPrefix("Display=") })
+        // No profile excludes X11.
+        let wayland = try verdict(on: [.wayland])
+        #expect(wayland.refusals == [] && wayland.lines == [])
+        #expect(wayland.sentence.contains("it was not measured on X11"), "\(wayland.sentence)")
+    }
+
+    @Test func `what an installed profile excludes stays excluded`() throws {
+        let screens = [ScreenKind.x11, .wayland]
+        let program = "Program=/usr/bin/editor"
+        let limited = try verdict(
+            on: screens, "\(program)\nWindow=yes\nDisplay=x11\nTested=editor 1: x11")
+        #expect(limited.lines.contains("Display=x11") && limited.display == .x11)
+        let forbidden = try verdict(on: screens, "\(program)\nWindow=no")
+        #expect(forbidden.lines == [] && forbidden.objection == "a.conf has Window=no")
+        let former = try verdict(on: [.x11]).lines.dropFirst().joined(separator: "\n")
+        #expect(try verdict(on: screens, former).display == .any)
     }
 
     private func windowVerdict(_ command: [String]) -> WindowVerdict {
@@ -110,6 +152,13 @@ import Testing
         let late = WindowVerdict(
             [trial(.x11), trial(.wayland, held: 300_000_000)], command: editor)
         #expect(late.refusals == ["on Wayland, it does not appear sooner"])
+    }
+
+    @Test func `a program whose files cannot all be looked at is refused`() {
+        let trial = WindowTrial(
+            kind: .x11, ways: trial(.x11).ways, effects: SideEffects(areFilesComplete: false),
+            faults: [])
+        #expect(trial.refusals == ["its home has more files than can be looked at"])
     }
 
     @Test func `a profile names the program's path, which may have blanks`() throws {

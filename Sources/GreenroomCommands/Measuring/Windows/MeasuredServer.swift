@@ -76,6 +76,17 @@ final class MeasuredServer {
         }
     }
 
+    /// Ends the process and those that it has started and not waited for. They are in its group,
+    /// because it has started a session. The number is not used again while the group has a process.
+    private static func endGroup(of process: pid_t) {
+        kill(-process, SIGKILL)
+        end(process)
+        let deadline = MonotonicClock.nanoseconds + endMilliseconds * 1_000_000
+        while kill(-process, 0) == 0, MonotonicClock.nanoseconds < deadline {
+            _ = poll(nil, 0, pauseMilliseconds)
+        }
+    }
+
     private static func start(
         _ words: [String], _ variables: [String]
     ) throws(Failure) -> (process: pid_t, pipe: FileDescriptor) {
@@ -97,7 +108,7 @@ final class MeasuredServer {
     ) throws(Failure) -> [UInt8] {
         let (process, pipe) = try start(words, variables)
         // The program has said everything when its output ends, or when it is no longer waited for.
-        defer { end(process) }
+        defer { endGroup(of: process) }
         return try clock.read(pipe, atMost: limit, milliseconds: startMilliseconds)
     }
 }

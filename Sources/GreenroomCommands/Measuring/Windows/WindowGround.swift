@@ -42,7 +42,7 @@ final class WindowGround {
             for name in ["home", "runtime"] {
                 unsafe _ = mkdir("\(folder)/\(name)", 0o700)
             }
-            try Self.copySettings(of: program, to: folder + "/home")
+            try Self.copySettings(of: program, to: folder + "/home", clock)
             do throws(SystemError) {
                 try PrivateBus.configure(in: folder)
                 switch kind {
@@ -77,7 +77,7 @@ final class WindowGround {
         } catch {
             // `deinit` is not called if the initializer throws before every member is set.
             started?.end()
-            _ = Caller.run("/bin/rm", ["rm", "-rf", "--", folder], isQuiet: true)
+            Caller.remove(folder)
             throw error
         }
         variables =
@@ -100,7 +100,7 @@ final class WindowGround {
         // The servers write into the folder until they have ended.
         screen.end()
         bus.end()
-        _ = Caller.run("/bin/rm", ["rm", "-rf", "--", folder], isQuiet: true)
+        Caller.remove(folder)
     }
 
     /// These settings of toolkits and desktops are copied beside the program's own. Copying a whole
@@ -110,30 +110,8 @@ final class WindowGround {
         "qt5ct", "qt6ct", "Trolltech.conf", "xfce4", "user-dirs.dirs", "user-dirs.locale",
     ]
 
-    private static let settingsByteLimit = 64 << 20
-    private static let settingsFileLimit = 10_000
-    private static let settingsDepthLimit = 16
-
-    /// Adds the size of the file or folder at the path, following links. Returns whether the sum is
-    /// within the limits.
-    private static func count(
-        _ path: String, depth: Int, _ sum: inout (bytes: Int, files: Int)
-    ) -> Bool {
-        // The target of a link may not exist.
-        guard let status = FileStatus(path: path) else { return true }
-        sum.files += 1
-        if status.kind == .file { sum.bytes += Int(status.identity.byteCount) }
-        guard sum.bytes <= settingsByteLimit, sum.files <= settingsFileLimit,
-            depth <= settingsDepthLimit
-        else { return false }
-        guard status.kind == .folder else { return true }
-        return ((try? FolderContents.names(in: path)) ?? []).allSatisfy {
-            $0 == "." || $0 == ".." || count(path + "/" + $0, depth: depth + 1, &sum)
-        }
-    }
-
     private static func copySettings(
-        of program: WindowProgram, to home: String
+        of program: WindowProgram, to home: String, _ clock: SampleClock
     ) throws(Failure) {
         unsafe _ = mkdir(home + "/.config", 0o700)
         // Another user could have root read any file by putting a link in the place of a folder.
@@ -141,26 +119,12 @@ final class WindowGround {
             let own = SearchPath.configurationHome(Caller.variables),
             let names = try? FolderContents.names(in: own)
         else { return }
-        var sum = (bytes: 0, files: 0)
         let file = program.command[0].split(separator: "/").last.map(String.init) ?? ""
-        for name in names
-        where sharedSettings.contains(name) || name == program.identifier
-            || [file, file + "rc", file + ".conf"].contains(name)
-        {
-            guard count("\(own)/\(name)", depth: 0, &sum) else {
-                throw WindowProgram.refusal(
-                    "a copy of its settings would be larger than 64 MB or \(settingsFileLimit) files, "
-                        + "or \(own)/\(name) has a link to a folder above it; move what is large out of "
-                        + "there, or set XDG_CONFIG_HOME to a folder without it")
-            }
-            // Links are replaced by copies, because the trial would change their targets.
-            _ = Caller.run(
-                "/bin/cp",
-                [
-                    "cp", "-RL", "--preserve=mode,timestamps", "--", "\(own)/\(name)",
-                    home + "/.config/",
-                ], isQuiet: true)
+        let copied = names.filter {
+            sharedSettings.contains($0) || $0 == program.identifier
+                || [file, file + "rc", file + ".conf"].contains($0)
         }
+        try SettingsCopy.make(of: copied.map { "\(own)/\($0)" }, in: home + "/.config", clock)
     }
 
     /// Gives the folder to the user whose program is measured. It stays closed to everybody else
@@ -177,40 +141,58 @@ final class WindowGround {
     // MARK: What a program does
 
     struct State {
-        var files: [String: FileIdentity]
+        var files: HomeFiles
         var names: Set<String>
     }
 
     func state() throws(Failure) -> State {
-        var files: [String: FileIdentity] = [:]
-        collect("", depth: 0, &files)
-        return State(files: files, names: try bus.names())
+        State(files: HomeFiles(in: home), names: try bus.names())
     }
 
     /// What has changed since that state, and the network connections of a process.
     func effects(since before: State, of process: Int32?) throws(Failure) -> SideEffects {
         let now = try state()
         return SideEffects(
-            files: now.files.filter { before.files[$0.key] != $0.value }.keys.sorted(),
+            files: now.files.changes(since: before.files),
+            areFilesComplete: before.files.isComplete && now.files.isComplete,
             names: now.names.subtracting(before.names).sorted(),
             connections: process.map(NetworkUse.ofInstance) ?? [])
     }
+}
 
-    private static func nanoseconds(_ time: timespec) -> Int64 {
-        Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+/// The files in a home, as far as they are looked at.
+struct HomeFiles {
+    /// More than a copy of settings has (`SettingsCopy`).
+    static let depthLimit = 16
+    private static let fileLimit = 20_000
+
+    private var files: [String: FileIdentity] = [:]
+    /// Whether there are no other files.
+    private(set) var isComplete = true
+
+    init(in home: String) { collect(home, "", depth: 0) }
+
+    /// The files that are new or different, relative to the home.
+    func changes(since before: Self) -> [String] {
+        files.filter { before.files[$0.key] != $0.value }.keys.sorted()
     }
 
-    private static let depthLimit = 8
-    private static let fileLimit = 10_000
-
-    private func collect(_ relative: String, depth: Int, _ files: inout [String: FileIdentity]) {
+    private mutating func collect(_ home: String, _ relative: String, depth: Int) {
         for name in (try? FolderContents.names(in: home + "/" + relative)) ?? []
-        where name != "." && name != ".." && files.count < Self.fileLimit {
+        where name != "." && name != ".." {
+            guard files.count < Self.fileLimit else {
+                isComplete = false
+                return
+            }
             let path = relative + name
             var status = stat()
             guard unsafe lstat(home + "/" + path, &status) == 0 else { continue }
             if status.st_mode & S_IFMT == S_IFDIR {
-                if depth < Self.depthLimit { collect(path + "/", depth: depth + 1, &files) }
+                if depth < Self.depthLimit {
+                    collect(home, path + "/", depth: depth + 1)
+                } else {
+                    isComplete = false
+                }
             } else {
                 files[path] = FileIdentity(
                     device: UInt64(status.st_dev), inode: UInt64(status.st_ino),
@@ -219,12 +201,18 @@ final class WindowGround {
             }
         }
     }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
 }
 
 /// What a program has done before its window.
 struct SideEffects: Hashable {
     /// Files in its home, relative to the home.
     var files: [String] = []
+    /// Whether all files were looked at.
+    var areFilesComplete = true
     /// Names on the bus of its session.
     var names: [String] = []
     /// Addresses with ports.

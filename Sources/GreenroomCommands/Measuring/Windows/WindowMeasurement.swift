@@ -82,7 +82,7 @@ struct WindowMeasurement {
     /// seconds.
     private mutating func learnLibraries() throws(Failure) {
         guard let index = ways.firstIndex(where: { $0.depth == .libraries }) else { return }
-        guard try prepare(index) != nil, let launched = try show(index) else { return }
+        guard try prepare(index) != nil, try show(index) != nil else { return }
         let note = try awaitNote(ways[index].app, Self.lessonPatience) {
             $0.code == "libraries" ? $0 : nil
         }
@@ -90,7 +90,7 @@ struct WindowMeasurement {
             ways[index].objection =
                 "it opened no libraries after main that may be opened before main"
         }
-        try end(launched.instance)
+        try endAll(index)
     }
 
     /// Holds the program once, and checks its effects and its window.
@@ -101,8 +101,9 @@ struct WindowMeasurement {
         effects = try ground.effects(since: before, of: held.processId)
         if try !ground.isEmpty() {
             faults.append("something was on the screen while it was held")
+            return try endAll(index)
         }
-        guard let launched = try show(index) else {
+        guard try show(index) != nil else {
             faults.append("its window was not seen after the launch")
             return
         }
@@ -114,29 +115,28 @@ struct WindowMeasurement {
         if try !awaitPicture(expected) {
             faults.append("the next instance, prepared beside it, changes what is on the screen")
         }
-        try end(launched.instance)
         try endAll(index)
     }
 
     /// - Returns: the time until the screen has changed; nil if it has not, or if no instance could be
     ///   prepared.
     private mutating func launch(_ index: Int) throws(Failure) -> UInt64? {
-        guard try prepare(index) != nil else { return nil }
-        guard let launched = try show(index) else { return nil }
-        try end(launched.instance)
-        return launched.time
+        guard try prepare(index) != nil, let time = try show(index) else { return nil }
+        try endAll(index)
+        return time
     }
 
     private mutating func picture(of index: Int) throws(Failure) -> [UInt8]? {
-        guard try prepare(index) != nil, let launched = try show(index) else { return nil }
+        guard try prepare(index) != nil, try show(index) != nil else { return nil }
         let picture = try settledPicture()
-        try end(launched.instance)
+        try endAll(index)
         return picture
     }
 
     // MARK: Steps
 
     private static let windowPatience: UInt64 = 30_000_000_000
+    private static let requestInterval: UInt64 = 500_000_000
     /// A program that has ended by then shows no window any more.
     private static let endedPatience: UInt64 = 2_000_000_000
     private static let lessonPatience: UInt64 = 10_000_000_000
@@ -153,19 +153,25 @@ struct WindowMeasurement {
             return .init(instance: 0, app: way.app, state: .notRunning, sinceTimestampUSec: 0)
         }
         guard way.objection == nil else { return nil }
-        if try paused(way) == nil {
-            do throws(Failure) {
-                _ = try client.call(.prewarm(app: way.app, count: 1))
-            } catch {
-                // For a window, the app's explanation has a better reason.
-                guard way.depth == .window else {
-                    ways[index].objection = error.description
-                    return nil
-                }
-            }
-        }
+        var refusal: String?
+        var nextRequest: UInt64? = try paused(way) == nil ? 0 : nil
         clock.begin()
         while clock.elapsed < Self.windowPatience {
+            if let time = nextRequest, clock.elapsed >= time {
+                do throws(Failure) {
+                    _ = try client.call(.prewarm(app: way.app, count: 1))
+                    (nextRequest, refusal) = (nil, nil)
+                } catch {
+                    // For a window, the app's explanation has a better reason.
+                    guard way.depth == .window else {
+                        ways[index].objection = error.description
+                        return nil
+                    }
+                    // The daemon waits before it prepares an app again whose launch failed.
+                    refusal = error.description
+                    nextRequest = clock.elapsed + Self.requestInterval
+                }
+            }
             if way.depth == .window, let note = try objection(to: way.app) {
                 ways[index].objection = note
                 return nil
@@ -176,7 +182,8 @@ struct WindowMeasurement {
             }
             try clock.pause(milliseconds: 20)
         }
-        ways[index].objection = "no instance was paused in time"
+        ways[index].objection =
+            "no instance was paused in time" + (refusal.map { ": " + $0 } ?? "")
         return nil
     }
 
@@ -221,48 +228,64 @@ struct WindowMeasurement {
     }
 
     /// Launches the app, and waits until something is on the screen.
-    private func show(_ index: Int) throws(Failure) -> (instance: UInt64, time: UInt64)? {
-        clock.begin()
-        guard
-            case .launched(let launched) = try client.call(
-                .launch(Control.LaunchCall(app: ways[index].app)))
-        else { return nil }
+    ///
+    /// - Returns: the time until then; nil if that does not happen, or if the launch was not served by
+    ///   the instance that was prepared. That is counted, and the app is ended.
+    private mutating func show(_ index: Int) throws(Failure) -> UInt64? {
+        let way = ways[index]
+        ways[index].launchCount += 1
+        // Otherwise, what is there would be taken for the window.
+        if try !ground.screen.showsWindow() {
+            clock.begin()
+            let reply = try client.call(.launch(Control.LaunchCall(app: way.app)))
+            if case .launched(let launched) = reply,
+                way.depth == .none || launched.kind.known == .prewarmed,
+                let time = try awaitWindow(of: launched.instance, index)
+            {
+                return time
+            }
+        }
+        ways[index].missCount += 1
+        try endAll(index)
+        return nil
+    }
+
+    /// - Returns: when it was seen; nil if the instance has ended before, or it takes too long.
+    private func awaitWindow(of instance: UInt64, _ index: Int) throws(Failure) -> UInt64? {
         var nextLook = Self.endedPatience
         while try !ground.screen.showsWindow() {
             let elapsed = clock.elapsed
             guard elapsed < Self.windowPatience else { return nil }
             if elapsed >= nextLook {
-                if try isOver(launched.instance, of: index) { return nil }
+                if try !running(index).contains(instance) { return nil }
                 nextLook += Self.endedPatience
             }
             try clock.pause(milliseconds: 1)
         }
-        return (launched.instance, clock.elapsed)
+        return clock.elapsed
     }
 
-    private func isOver(_ instance: UInt64, of index: Int) throws(Failure) -> Bool {
+    /// The instances of the app, also paused ones.
+    private func running(_ index: Int) throws(Failure) -> [UInt64] {
         guard case .status(let instances) = try client.call(.status(.app(ways[index].app))) else {
-            return true
+            return []
         }
-        return !instances.contains { $0.instance == instance && $0.state != .notRunning }
+        return instances.filter { $0.state != .notRunning }.map(\.instance)
     }
 
-    /// Kills the instance, and waits until nothing is on the screen.
-    private func end(_ instance: UInt64) throws(Failure) {
-        _ = try? client.call(.transition(.kill, .instance(instance)))
-        clock.begin()
-        while try ground.screen.showsWindow(), clock.elapsed < Self.windowPatience {
-            try clock.pause(milliseconds: 5)
-        }
-    }
-
-    /// Ends all instances of the app, also paused ones.
+    /// Kills all instances of the app, and waits until they are gone and nothing is on the screen.
     private func endAll(_ index: Int) throws(Failure) {
-        guard case .status(let instances) = try client.call(.status(.app(ways[index].app))) else {
-            return
+        for instance in try running(index) {
+            _ = try? client.call(.transition(.kill, .instance(instance)))
         }
-        for instance in instances where instance.state != .notRunning {
-            _ = try? client.call(.transition(.kill, .instance(instance.instance)))
+        clock.begin()
+        while true {
+            if try running(index).isEmpty, try !ground.screen.showsWindow() { return }
+            guard clock.elapsed < Self.windowPatience else {
+                throw WindowProgram.refusal(
+                    "something stays on the screen after \(program.command[0]) was killed")
+            }
+            try clock.pause(milliseconds: 5)
         }
     }
 

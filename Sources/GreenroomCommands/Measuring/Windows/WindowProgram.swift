@@ -15,6 +15,8 @@ struct WindowProgram {
     let command: [String]
     /// The variables of the manifest, each `NAME=value`.
     let variables: [String]
+    /// The installed profiles for the command, also those that others replace.
+    let profiles: [Profile]
     /// The user it runs as.
     let account: Account
 
@@ -62,6 +64,7 @@ struct WindowProgram {
         } catch {
             throw Self.refusal(error.description)
         }
+        profiles = manifests.allProfiles(for: command, app: identifier)
         // Checked before anything runs: otherwise a browser would be started some fifty times for
         // nothing.
         if let profile = manifests.profiles.forbidding(

@@ -12,8 +12,18 @@ struct WindowTrial {
         /// From the request to the window, in nanoseconds.
         var times: [UInt64] = []
         var byteCount: UInt64?
+        var launchCount = 0
+        /// How many launches showed no window, or were not served by the instance that was prepared.
+        /// They have no time.
+        var missCount = 0
         /// Why the program is not launched in this way.
         var objection: String?
+
+        fileprivate var note: String? {
+            if objection != nil || missCount == 0 { return objection }
+            return "\(missCount) of \(launchCount) launches have no time, because they "
+                + (depth == .none ? "" : "were not prewarmed, or ") + "showed no window"
+        }
     }
 
     let kind: ScreenKind
@@ -26,8 +36,16 @@ struct WindowTrial {
     /// All reasons why the program should not be held.
     var refusals: [String] {
         var refusals = [ways.last?.objection].compactMap(\.self) + faults
+        if let held = ways.last, held.missCount > 0 {
+            refusals.append(
+                "\(held.missCount) of \(held.launchCount) launches were not served by the held "
+                    + "window")
+        }
         if !effects.visibleFiles.isEmpty {
             refusals.append("it changes files before its window")
+        }
+        if !effects.areFilesComplete {
+            refusals.append("its home has more files than can be looked at")
         }
         if !effects.connections.isEmpty {
             refusals.append("it reaches the network before its window")
@@ -78,7 +96,7 @@ struct WindowReport {
         }
         let objections = trials.flatMap { trial in
             trial.ways.compactMap { way in
-                way.objection.map { "\(trial.kind.name), \(way.depth.rawValue): \($0.harmless)\n" }
+                way.note.map { "\(trial.kind.name), \(way.depth.rawValue): \($0.harmless)\n" }
             }
         }
         return table.text(appearance) + objections.joined()
@@ -128,6 +146,7 @@ extension WindowReport: ParametersEncodable {
                 for time in way.times { writer.value(Int64(clamping: time / 1000)) }
                 writer.endArray()
                 writer.member("byteCount", ifPresent: way.byteCount)
+                writer.member("missCount", way.missCount)
                 writer.endObject()
             }
         }
@@ -148,13 +167,21 @@ extension WindowReport: ParametersEncodable {
 /// Whether the program may be held at its first window.
 struct WindowVerdict {
     let refusals: [String]
-    /// The lines of a profile; empty if the program may not be held, or if it has arguments,
-    /// because a profile is only for a program without arguments.
+    /// The lines of a profile; empty if the program may not be held, if nothing is to be written, or
+    /// if the program has arguments, because a profile is only for a program without arguments.
     let lines: [String]
+    /// Why nothing is written about a program that may be held.
+    let objection: String?
+    /// Where it may be held: where it was tried, and where the profiles that are installed let it.
+    let display: Profile.Display
     private let gain: String
 
-    /// - Parameter trials: one for each kind of screen on which the program shows a window.
-    init(_ trials: [WindowTrial], command: [String]) {
+    /// - Parameters:
+    ///   - trials: one for each kind of screen on which the program shows a window.
+    ///   - profiles: those that are installed for the command. A short trial does not show everything
+    ///     that their authors know, so what they exclude stays excluded. Profiles of measurements do
+    ///     not count.
+    init(_ trials: [WindowTrial], command: [String], profiles: [Profile] = []) {
         // A reason that holds on every screen is given once.
         var refusals: [String] = []
         for trial in trials {
@@ -172,8 +199,13 @@ struct WindowVerdict {
                         + trial.kind.name
                 }
             }.joined(separator: ", and after ")
+        let kinds = trials.map(\.kind)
+        let profiles = profiles.filter { $0.tested?.hasPrefix(Self.mark) != true }
+        display =
+            kinds.contains(.wayland) && !profiles.contains { $0.display == .x11 } ? .any : .x11
+        objection = Self.objection(kinds, profiles)
         lines =
-            refusals.isEmpty && command.count == 1
+            refusals.isEmpty && objection == nil && command.count == 1
             ? [
                 // A profile has no specifiers, so a % in it is not doubled.
                 "[Profile]",
@@ -181,9 +213,21 @@ struct WindowVerdict {
                     + UnitFile.quoted(command[0]).split(
                         separator: "%%", omittingEmptySubsequences: false
                     ).joined(separator: "%"), "Window=yes",
-                "Tested=greenroomctl measure --windows: "
-                    + trials.map(\.kind.rawValue).joined(separator: ", "),
+            ] + (display == .any ? [] : ["Display=\(display.rawValue)"]) + [
+                "Tested=\(Self.mark): " + kinds.map(\.rawValue).joined(separator: ", ")
             ] : []
+    }
+
+    /// What a profile of a measurement was tested with begins with this.
+    private static let mark = "greenroomctl measure --windows"
+
+    private static func objection(_ kinds: [ScreenKind], _ profiles: [Profile]) -> String? {
+        if let profile = profiles.first(where: { $0.window == .no }) {
+            return "\(profile.file) has Window=no"
+        }
+        // A profile and a manifest cannot exclude X11.
+        return kinds.contains(.x11)
+            ? nil : "it was not measured on X11, where it would be held, too"
     }
 
     private static func milliseconds(_ nanoseconds: UInt64) -> String {
@@ -193,9 +237,10 @@ struct WindowVerdict {
     var sentence: String {
         refusals.isEmpty
             ? "it may be held at its first window: \(gain); "
-                + (lines.isEmpty
-                    ? "it has arguments, so no profile applies to it, but its manifest may say Depth=window"
-                    : "\"--apply\" writes this profile")
+                + (objection.map { "\"--apply\" writes nothing, because \($0)" }
+                    ?? (lines.isEmpty
+                        ? "it has arguments, so no profile applies to it, but its manifest may say Depth=window"
+                        : "\"--apply\" writes this profile"))
             : "it is not to be held at its first window: "
                 + refusals.joined(separator: "; ").harmless
     }
