@@ -58,8 +58,21 @@ public struct AppFolders: Sendable {
         }
     }
 
+    /// Whether a daemon would find a manifest or a mask of the app, for a process that cannot ask it. A
+    /// folder that only root may read could have one for root's daemon.
+    ///
+    /// - Parameters:
+    ///   - isRoot: whether the daemon is root's.
+    ///   - environment: the user's variables.
+    public static func haveManifest(
+        of app: String, isRoot: Bool, _ environment: [String: String]
+    ) -> Bool {
+        let folders = AppFolders(SearchPath.paths(environment, isRoot: isRoot))
+        return isRoot && !folders.unreadable.isEmpty || folders.file(of: ManifestName(app)) != nil
+    }
+
     static let dropInSuffix = AppManifest.fileSuffix + ".d"
-    public static let partSuffix = ".conf"
+    static let partSuffix = ".conf"
 
     /// All apps that have a file, sorted. Includes masked apps, but no templates.
     public var names: [ManifestName] {

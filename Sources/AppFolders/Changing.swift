@@ -24,7 +24,7 @@ public enum AppFolderChange {
         let former = Self.target(of: path)
         if former == target { return false }
         // A link is replaced by rename(2), so that either the old or the new link always exists.
-        let new = former == nil ? path : "\(path).new-\(getpid())"
+        let new = former == nil ? path : unfinished(path)
         guard unsafe symlink(target, new) == 0 else {
             throw SystemError(code: errno, call: "symlink", subject: path)
         }
@@ -52,10 +52,11 @@ public enum AppFolderChange {
     public static func removeIfEmpty(_ folder: String) { _ = unsafe rmdir(folder) }
 
     /// Writes a file, but never through a link or into a pipe that another user may have put there.
-    /// - Parameter original: a file whose owner and mode the new file gets. Without it, everybody
-    ///   may read the new file.
+    /// - Parameters:
+    ///   - original: a file whose owner and mode the new file gets.
+    ///   - mode: the mode without an original. Usually, everybody may read the new file.
     public static func write(
-        _ bytes: [UInt8], to path: String, like original: String? = nil
+        _ bytes: [UInt8], to path: String, like original: String? = nil, mode: UInt32 = 0o644
     ) throws(SystemError) {
         let file = try FileDescriptor.open(
             path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
@@ -66,7 +67,7 @@ public enum AppFolderChange {
         let hasOriginal = original.map { unsafe stat($0, &status) == 0 } ?? false
         // An ordinary user cannot change the owner, and need not change it.
         if hasOriginal { _ = fchown(file.rawValue, status.st_uid, status.st_gid) }
-        let mode = hasOriginal ? status.st_mode & 0o777 : 0o644
+        let mode = hasOriginal ? status.st_mode & 0o777 : mode
         guard fchmod(file.rawValue, mode) == 0 else {
             throw SystemError(code: errno, call: "fchmod", subject: path)
         }
@@ -82,6 +83,26 @@ public enum AppFolderChange {
         // Without this, a crash could leave an empty file, which would mask the app.
         _ = fsync(file.rawValue)
     }
+
+    /// Writes a file at once: either the old or the new one always exists, also if another process
+    /// writes the same file.
+    public static func replace(
+        _ path: String, with bytes: [UInt8], mode: UInt32 = 0o644
+    ) throws(SystemError) {
+        let new = unfinished(path)
+        do throws(SystemError) {
+            try write(bytes, to: new, mode: mode)
+            try install(new, as: path)
+        } catch {
+            // No other process would use this name again.
+            _ = unsafe unlink(new)
+            throw error
+        }
+    }
+
+    /// The name of a file or link that takes the place of another one once it is whole. It is this
+    /// process's alone.
+    private static func unfinished(_ path: String) -> String { "\(path).new-\(getpid())" }
 
     /// Replaces one file with another (rename(2)).
     public static func install(_ path: String, as destination: String) throws(SystemError) {

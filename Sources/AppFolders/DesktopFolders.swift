@@ -49,12 +49,13 @@ public struct DesktopFolders: Sendable {
         for name in names where entries.count < Self.entryLimit {
             let relative = prefix + name
             if let identifier = DesktopEntry.identifier(ofFile: relative) {
-                guard entries[identifier] == nil, !Self.isRedirection("\(root)/\(relative)"),
-                    let status = FileStatus(path: "\(root)/\(relative)"), status.kind == .file,
-                    mayRead(owners.objection(toFile: relative, in: root), "\(root)/\(relative)")
+                let path = "\(root)/\(relative)"
+                guard !Self.isLink(path), let status = FileStatus(path: path),
+                    status.kind == .file, !isHidden(identifier, status.identity),
+                    mayRead(owners.objection(toFile: relative, in: root), path)
                 else { continue }
                 entries[identifier] = Entry(
-                    identifier: identifier, path: "\(root)/\(relative)", identity: status.identity)
+                    identifier: identifier, path: path, identity: status.identity)
             } else if depth < Self.depthLimit, !name.contains("."),
                 FileStatus(path: "\(root)/\(relative)")?.kind == .folder,
                 mayRead(owners.objection(toFile: relative, in: root), "\(root)/\(relative)")
@@ -64,19 +65,42 @@ public struct DesktopFolders: Sendable {
         }
     }
 
+    /// Whether a file is hidden by one of an earlier folder. A redirection hides none. Only entries
+    /// that hide others are read for this, which are few.
+    private func isHidden(_ identifier: String, _ file: FileIdentity) -> Bool {
+        guard let former = entries[identifier] else { return false }
+        return former.identity == file || Self.redirectedApp(former.path) == nil
+    }
+
     /// The folder, below a user's data directory, for entries that start apps through the daemon
     /// (``Redirection``). `applications` has links to these entries. The daemon ignores the links,
     /// and reads the entries that they replace.
     public static let redirections = "greenroom/desktop"
 
     /// Whether the path is a link to an entry in ``redirections``.
-    public static func isRedirection(_ path: String) -> Bool {
+    public static func isLink(_ path: String) -> Bool {
         AppFolderChange.target(of: path)?.contains("/\(redirections)/") == true
     }
 
-    /// The identifiers of those entries in `folder` that are links to ``redirections``, sorted.
+    /// Whether the path is a link to an entry in ``redirections``, or a copy of such an entry: an
+    /// editor, or a program that copies folders, may have put a file in place of the link.
+    public static func isRedirection(_ path: String) -> Bool {
+        isLink(path) || redirectedApp(path) != nil
+    }
+
+    /// The app that the entry at a path starts through the daemon; nil if the entry does not.
+    public static func redirectedApp(_ path: String) -> String? {
+        let locale = Locale(environment: [:])
+        guard let bytes = try? bytes(of: path),
+            let entry = try? DesktopEntry.parse(bytes, identifier: "", file: path, locale: locale)
+        else { return nil }
+        return entry.redirectedApp
+    }
+
+    /// The identifiers of those entries in `folder` that start apps through the daemon, sorted.
     public static func redirected(in folder: String) -> [String] {
-        ((try? Folder.names(in: folder)) ?? []).filter { isRedirection("\(folder)/\($0)") }
+        ((try? Folder.names(in: folder)) ?? [])
+            .filter { $0.hasSuffix(DesktopEntry.fileSuffix) && isRedirection("\(folder)/\($0)") }
             .compactMap { DesktopEntry.identifier(ofFile: $0) }
     }
 
@@ -85,7 +109,7 @@ public struct DesktopFolders: Sendable {
         try Folder.bytes(of: path, atMost: DesktopEntry.byteLimit)
     }
 
-    /// Reads an entry; nil if it is not an app.
+    /// Reads an entry; nil if it is not an app, or if it starts the app through the daemon.
     public static func read(
         _ entry: Entry, locale: Locale
     ) throws(DesktopEntry.Mistake) -> DesktopEntry? {
@@ -95,17 +119,22 @@ public struct DesktopFolders: Sendable {
         } catch {
             throw .init(line: 0, column: 0, message: SystemError.text(of: error.code))
         }
-        return try DesktopEntry.parse(
+        let found = try DesktopEntry.parse(
             bytes, identifier: entry.identifier, file: entry.path, locale: locale)
+        return found?.redirectedApp == nil ? found : nil
     }
 }
 
 extension SearchPath {
-    /// Folders of desktop entries (XDG Base Directory Specification).
+    /// Folders of desktop entries.
     public static func desktop(_ environment: [String: String]) -> [String] {
+        data(environment).map { $0 + "/applications" }
+    }
+
+    /// Folders of data, the user's own first (XDG Base Directory Specification).
+    public static func data(_ environment: [String: String]) -> [String] {
         let data = environment["XDG_DATA_DIRS"].flatMap { $0.isEmpty ? nil : $0 }
         let shared = (data ?? "/usr/local/share:/usr/share").split(separator: ":").map(String.init)
-        return ([dataHome(environment)].compactMap(\.self) + shared)
-            .filter { $0.hasPrefix("/") }.map { $0 + "/applications" }
+        return ([dataHome(environment)].compactMap(\.self) + shared).filter { $0.hasPrefix("/") }
     }
 }

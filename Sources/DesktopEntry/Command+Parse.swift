@@ -45,24 +45,24 @@ extension DesktopEntry.Command {
 private struct Splitter {
     typealias Fault = DesktopEntry.Command.Fault
 
-    private var characters: String.Iterator
+    private var scalars: String.UnicodeScalarView.Iterator
     private var words: [[DesktopEntry.Command.Piece]] = []
     private var word: [DesktopEntry.Command.Piece] = []
     private var text = ""
     /// Whether a word has begun. The word may be empty (`""`).
     private var isOpen = false
-    private var quote: Character?
+    private var quote: Unicode.Scalar?
 
-    init(_ value: String) { characters = value.makeIterator() }
+    init(_ value: String) { scalars = value.unicodeScalars.makeIterator() }
 
     mutating func split() throws(Fault) -> [[DesktopEntry.Command.Piece]] {
-        while let character = characters.next() {
-            switch character {
+        while let scalar = scalars.next() {
+            switch scalar {
             case "\\" where quote != "'": try takeEscaped()
-            case "\"", "'": takeQuote(character)
+            case "\"", "'": takeQuote(scalar)
             case " " where quote == nil, "\t" where quote == nil, "\n" where quote == nil: endWord()
             case "%": try takeCode()
-            case _: take(character)
+            case _: take(scalar)
             }
         }
         if let quote { throw Fault(message: "a \(quote) is never closed") }
@@ -70,41 +70,41 @@ private struct Splitter {
         return words
     }
 
-    private mutating func take(_ character: Character) {
-        text.append(character)
+    private mutating func take(_ scalar: Unicode.Scalar) {
+        text.unicodeScalars.append(scalar)
         isOpen = true
     }
 
     private mutating func takeEscaped() throws(Fault) {
-        guard let next = characters.next() else {
+        guard let next = scalars.next() else {
             throw Fault(message: "nothing follows the last \\")
         }
-        if quote == "\"", !"\"`$\\".contains(next) { text.append("\\") }
+        if quote == "\"", !"\"`$\\".unicodeScalars.contains(next) { text.append("\\") }
         take(next)
     }
 
-    private mutating func takeQuote(_ mark: Character) {
+    private mutating func takeQuote(_ mark: Unicode.Scalar) {
         if quote == nil {
             quote = mark
             isOpen = true
         } else if quote == mark {
             quote = nil
         } else {
-            text.append(mark)
+            take(mark)
         }
     }
 
     private mutating func takeCode() throws(Fault) {
-        guard let letter = characters.next() else {
+        guard let letter = scalars.next() else {
             throw Fault(message: "nothing follows the last %; a percent sign is %%")
         }
         if letter == "%" {
             take("%")
-        } else if let code = DesktopEntry.Command.Code(rawValue: letter) {
+        } else if let code = DesktopEntry.Command.Code(rawValue: Character(letter)) {
             endText()
             word.append(.code(code))
             isOpen = true
-        } else if !"dDnNvm".contains(letter) {
+        } else if !"dDnNvm".unicodeScalars.contains(letter) {
             // These codes are deprecated and have no value.
             throw Fault(message: "%\(letter) is not a field code")
         }

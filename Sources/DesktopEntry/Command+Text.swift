@@ -17,10 +17,12 @@ extension DesktopEntry.Command {
             switch piece {
             case .code(let code): text += "%\(code.rawValue)"
             case .text(let plain):
-                needsQuotes = needsQuotes || plain.isEmpty || plain.contains(where: isReserved)
-                for character in plain {
-                    if "\"`$\\".contains(character) { text += "\\" }
-                    text += character == "%" ? "%%" : String(character)
+                needsQuotes =
+                    needsQuotes || plain.isEmpty || plain.unicodeScalars.contains(where: isReserved)
+                for scalar in plain.unicodeScalars {
+                    if "\"`$\\".unicodeScalars.contains(scalar) { text += "\\" }
+                    text.unicodeScalars.append(scalar)
+                    if scalar == "%" { text += "%" }
                 }
             }
         }
@@ -29,8 +31,8 @@ extension DesktopEntry.Command {
         return hasCode ? nil : "\"\(text)\""
     }
 
-    private static func isReserved(_ character: Character) -> Bool {
-        " \t\n\r\"'\\><~|&;$*?#()`".contains(character)
+    private static func isReserved(_ scalar: Unicode.Scalar) -> Bool {
+        " \t\n\r\"'\\><~|&;$*?#()`".unicodeScalars.contains(scalar)
     }
 }
 
@@ -38,15 +40,16 @@ extension DesktopEntry {
     /// The text written as a value of type string ("Possible value types").
     static func escaped(_ text: String) -> String {
         var value = ""
-        for character in text {
-            switch character {
+        for scalar in text.unicodeScalars {
+            switch scalar {
             case "\\": value += "\\\\"
             case "\n": value += "\\n"
             case "\t": value += "\\t"
             case "\r": value += "\\r"
-            case _: value.append(character)
+            case _: value.unicodeScalars.append(scalar)
             }
         }
-        return value.hasPrefix(" ") ? "\\s" + value.dropFirst() : value
+        return value.unicodeScalars.first == " "
+            ? "\\s" + String(value.unicodeScalars.dropFirst()) : value
     }
 }

@@ -16,7 +16,7 @@ extension DesktopEntry {
             case entry = "k"
 
             /// Whether the code stands for files or URLs to open.
-            public var takesFiles: Bool {
+            var takesFiles: Bool {
                 switch self {
                 case .file, .files, .url, .urls: true
                 case .icon, .name, .entry: false
@@ -24,9 +24,9 @@ extension DesktopEntry {
             }
 
             /// Whether the code stands for several files or URLs.
-            public var isList: Bool { self == .files || self == .urls }
+            var isList: Bool { self == .files || self == .urls }
             /// Whether the code stands for local files only.
-            public var takesPaths: Bool { self == .file || self == .files }
+            var takesPaths: Bool { self == .file || self == .files }
         }
 
         /// The words, each as a list of pieces.

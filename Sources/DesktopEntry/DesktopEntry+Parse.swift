@@ -28,7 +28,6 @@ extension DesktopEntry {
         }
         var entry = DesktopEntry(identifier: identifier, file: file, name: name)
         entry.isHidden = isHidden
-        entry.comment = try main.string("Comment")
         entry.icon = try main.string("Icon")
         entry.command = try main.command("Exec")
         entry.tryExec = try main.string("TryExec")
@@ -39,7 +38,7 @@ extension DesktopEntry {
         entry.notShowIn = try main.list("NotShowIn")
         entry.startupWMClass = try main.string("StartupWMClass")
         entry.isDBusActivatable = try main.boolean("DBusActivatable")
-        entry.mimeTypes = try main.list("MimeType")
+        entry.original = try main.string(Redirection.originalKey)
         if entry.command == nil, !entry.isDBusActivatable, !isHidden {
             throw main.mistake("there is no Exec=")
         }
@@ -54,6 +53,20 @@ extension DesktopEntry {
                     command: try group.command("Exec")))
         }
         return entry
+    }
+}
+
+extension DesktopEntry {
+    /// A line, a key or a value without the blanks around it. Lines may end with CR and LF, which are
+    /// one `Character`.
+    static func trimmed(_ text: Substring) -> Substring {
+        var text = text
+        func isBlank(_ scalar: Unicode.Scalar?) -> Bool {
+            scalar == " " || scalar == "\t" || scalar == "\r"
+        }
+        while isBlank(text.unicodeScalars.first) { text.unicodeScalars.removeFirst() }
+        while isBlank(text.unicodeScalars.last) { text.unicodeScalars.removeLast() }
+        return text
     }
 }
 
@@ -74,7 +87,7 @@ private struct Groups {
             guard let text = String(validating: line, as: UTF8.self) else {
                 throw .init(line: number, column: 1, message: "the line is not UTF-8")
             }
-            let trimmed = Self.trim(text[...])
+            let trimmed = DesktopEntry.trimmed(text[...])
             if trimmed.hasPrefix("[") {
                 guard trimmed.hasSuffix("]") else {
                     throw .init(line: number, column: 1, message: "expected ] at the end")
@@ -101,7 +114,7 @@ private struct Groups {
         guard let current else {
             throw .init(line: number, column: 1, message: "a key comes before the first [Group]")
         }
-        var key = trim(line[..<equals])
+        var key = DesktopEntry.trimmed(line[..<equals])
         var rank = Int.max
         if key.hasSuffix("]"), let bracket = key.firstIndex(of: "[") {
             let name = key[key.index(after: bracket)...].dropLast()
@@ -110,20 +123,10 @@ private struct Groups {
             key = key[..<bracket]
         }
         let raw = line[line.index(after: equals)...]
-        let value = trim(raw)
+        let value = DesktopEntry.trimmed(raw)
         let column =
             1 + line.unicodeScalars.distance(from: line.startIndex, to: value.startIndex)
         groups[current]?.add(String(key), String(value), rank, number, column)
-    }
-
-    static func trim(_ text: Substring) -> Substring {
-        var text = text
-        func isBlank(_ scalar: Unicode.Scalar?) -> Bool {
-            scalar == " " || scalar == "\t" || scalar == "\r"
-        }
-        while isBlank(text.unicodeScalars.first) { text.unicodeScalars.removeFirst() }
-        while isBlank(text.unicodeScalars.last) { text.unicodeScalars.removeLast() }
-        return text
     }
 }
 

@@ -5,7 +5,6 @@ public struct DesktopEntry: Hashable, Sendable {
     public var identifier: String
     public var file: String
     public var name: String
-    public var comment: String?
     public var icon: String?
     /// Nil if the app is started only over D-Bus.
     public var command: Command?
@@ -16,15 +15,17 @@ public struct DesktopEntry: Hashable, Sendable {
     /// Whether the app runs in a terminal.
     public var isTerminal = false
     /// Whether menus do not show the app. It can still be launched.
-    public var isNotDisplayed = false
+    var isNotDisplayed = false
     /// `Hidden=`: whether the entry must be treated as if it did not exist.
     public var isHidden = false
     public var onlyShowIn: [String] = []
     public var notShowIn: [String] = []
     public var startupWMClass: String?
     public var isDBusActivatable = false
-    public var mimeTypes: [String] = []
     public var actions: [Action] = []
+    /// The file of the entry of which this one is a copy that starts the app by another program
+    /// (``Redirection``); nil if this is no such copy.
+    public var original: String?
 
     /// One of the actions in `Actions=`, with its group.
     public struct Action: Hashable, Sendable {

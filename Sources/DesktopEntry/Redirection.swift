@@ -17,12 +17,24 @@ public struct Redirection {
         case hasNoCommand
         /// The files are not separate words (`--open=%f`).
         case filesInWord
+        /// This action is started only over D-Bus.
+        case actionHasNoCommand(String)
     }
 
     public init(of entry: DesktopEntry) throws(Refusal) {
         guard var command = entry.command else { throw .hasNoCommand }
-        // A launcher replaces %i with two words, or with none.
-        command.words.removeAll { $0 == [.code(.icon)] }
+        // The copy is not activated over D-Bus.
+        if entry.isDBusActivatable, let action = entry.actions.first(where: { $0.command == nil }) {
+            throw .actionHasNoCommand(action.identifier)
+        }
+        // A launcher replaces %i with two words, or with none, and %k with the copy's path.
+        command.words = command.words.flatMap { word in
+            guard word == [.code(.icon)] else {
+                return [word.map { $0 == .code(.entry) ? .text(entry.file) : $0 }]
+            }
+            let icon = entry.icon ?? ""
+            return icon.isEmpty ? [] : [[.text("--icon")], [.text(icon)]]
+        }
         let place = command.words.firstIndex { word in
             word.contains { if case .code(let code) = $0 { code.takesFiles } else { false } }
         }
@@ -53,26 +65,47 @@ public struct Redirection {
         guard let exec = command.text else { return nil }
         var result = "# \(note)\n"
         var isMain = false
-        for line in String(decoding: original, as: UTF8.self).split(
-            separator: "\n", omittingEmptySubsequences: false)
+        for bytes in original.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         {
-            if line.first == "[" { isMain = line.hasPrefix("[Desktop Entry]") }
-            if isMain, Self.replaced.contains(Self.key(of: line)) { continue }
+            let line = String(decoding: bytes, as: UTF8.self)
+            let content = DesktopEntry.trimmed(line[...])
+            if content.hasPrefix("[") { isMain = content == "[Desktop Entry]" }
+            if isMain, Self.replaced.contains(Self.key(of: content)) { continue }
             result += line + "\n"
-            guard isMain, line.hasPrefix("[Desktop Entry]") else { continue }
+            guard isMain, content.hasPrefix("[") else { continue }
             result += "Exec=\(exec)\n"
-            // If the app is not installed, launchers should not show it.
-            let program = entry.tryExec ?? entry.command?.program ?? ""
-            result += "TryExec=\(DesktopEntry.escaped(program))\n"
+            result += "\(Self.originalKey)=\(DesktopEntry.escaped(entry.file))\n"
         }
         while result.hasSuffix("\n\n") { result.removeLast() }
         return result
     }
 
+    /// Greenroom's arguments of the other program, which come before the app's identifier.
+    public static let verb = ["desktop", "run"]
+
+    /// The key of a copy that names the original's file. Programs that edit entries keep it.
+    static let originalKey = "X-Greenroom-Original"
+
     /// The keys of the original that are left out. D-Bus activation would bypass the other program.
-    private static let replaced = ["Exec", "TryExec", "DBusActivatable"]
+    private static let replaced = ["Exec", "DBusActivatable"]
 
     private static func key(of line: Substring) -> String {
         String(line.prefix { $0 != "=" && $0 != " " && $0 != "\t" })
+    }
+}
+
+extension DesktopEntry {
+    /// The app that this entry starts if it is a copy of an entry (``Redirection``); nil if it is none,
+    /// or if somebody has given the copy another command.
+    public var redirectedApp: String? {
+        guard original != nil, let command else { return nil }
+        let words = command.words.map { word -> String? in
+            guard word.count == 1, case .text(let text) = word[0] else { return nil }
+            return text
+        }
+        let isVerb = { (start: Int) in
+            Array(words[start..<start + 2]) == Redirection.verb && words[start + 3] == "--before"
+        }
+        return words.indices.dropLast(3).first(where: isVerb).flatMap { words[$0 + 2] }
     }
 }

@@ -5,7 +5,7 @@ extension UnitFile {
         /// loop.
         public static let fileBytes = 1 << 20
         /// A line with its continuations.
-        public static let lineBytes = 64 << 10
+        static let lineBytes = 64 << 10
         public static let sections = 256
         public static let assignments = 4096
         /// Nobody reads more, and diagnostics must not flood the journal.

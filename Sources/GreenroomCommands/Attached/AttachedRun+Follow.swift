@@ -9,13 +9,24 @@ extension AttachedRun {
         let inheritance = inheritance
         Caller.fillStandardDescriptors()
         do throws(Failure) {
-            // The daemon may be away for a moment, while the app that greenroom-run has launched
-            // goes on.
-            let client =
-                begun == nil
-                ? try ControlClient.usual(option: socket)
-                : try? ControlClient.usual(option: socket)
-            return try follow(client, SocketPath.find(option: socket), inheritance).take(console)
+            let started: StartedRun
+            do throws(Failure) {
+                // The daemon may be away for a moment, while the app that greenroom-run has
+                // launched goes on.
+                let client =
+                    begun == nil
+                    ? try ControlClient.usual(option: socket)
+                    : try? ControlClient.usual(option: socket)
+                started = try start(client, SocketPath.find(option: socket), inheritance)
+            } catch {
+                guard let substitute, begun == nil else { throw error }
+                if case .disconnected = error { throw error }
+                if isConfined, !error.isOfUnreachableApp { throw error }
+                // Signals that came during the failed launch take effect now.
+                Caller.block(only: inheritance.blockedSignals)
+                return Caller.execute(substitute, because: error.description, console)
+            }
+            return try started.end().take(console)
         } catch {
             console.complain(error.description)
             return error.attachedExitCode

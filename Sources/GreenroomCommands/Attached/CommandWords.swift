@@ -22,7 +22,7 @@ enum CommandWords {
     /// The words for the parser, without those after "--" of a verb that passes these on to an app:
     /// the parser's time grows with the square of their number.
     static func own(_ words: [String]) -> [String] {
-        guard let verb = words.first, ["launch", "run"].contains(verb),
+        guard ["launch", "run"].contains(words.first) || words.starts(with: ["desktop", "run"]),
             let end = words.firstIndex(of: "--")
         else { return words }
         return Array(words[..<end])

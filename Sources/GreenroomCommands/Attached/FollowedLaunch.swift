@@ -101,7 +101,10 @@ final class FollowedLaunch {
             // Whatever comes after this launch (another daemon, another program) gets the signals.
             forwarded.returnKept()
             if stopsOnceLaunched { kill(getpid(), SIGTSTP) }
-            throw isDoubtful && error.isOfUnreachableApp ? .disconnected : error
+            guard isDoubtful else { throw error }
+            // A daemon that ends cannot tell what the one before it has launched.
+            if case .control(.shuttingDown) = error { throw .disconnected }
+            throw error.isOfUnreachableApp ? .disconnected : error
         }
         guard case .launched(let launched) = reply else { throw .unknown("another question") }
         resume(launched.instance, process: launched.processId)

@@ -1,6 +1,4 @@
-import Glibc
 import GreenroomControl
-import GreenroomLinux
 import UnitFile
 
 extension LinkedRun {
@@ -69,13 +67,7 @@ extension LinkedRun {
             console.complain("and no other program called \(name) comes later in PATH")
             return 127
         }
-        if unsafe getenv("GREENROOM_DEBUG") != nil {
-            console.complain("\(reason): executing \(program)")
-        }
-        let words = [ByteString(name)] + arguments
-        var pointers = unsafe words.map { unsafe $0.copiedCString } + [nil]
-        unsafe execv(program, &pointers)
-        console.complain(SystemError(code: errno, call: "execve", subject: program).description)
-        return errno == ENOENT ? 127 : 126
+        return Caller.execute(
+            [ByteString(name)] + arguments, at: program, because: reason, console)
     }
 }

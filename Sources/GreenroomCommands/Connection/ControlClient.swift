@@ -58,6 +58,13 @@ final class ControlClient {
         serverUser.map { $0 != 0 && $0 != getuid() } ?? false
     }
 
+    /// - Throws: `anothersDaemon`. A verb that changes files calls this before it asks which.
+    func requireOwn() throws(Failure) {
+        if belongsToAnother, let user = serverUser {
+            throw .manifest(.anothersDaemon(socket: path, user: user))
+        }
+    }
+
     /// Whether a reply is due.
     var isWaiting: Bool { connection.isWaiting }
 

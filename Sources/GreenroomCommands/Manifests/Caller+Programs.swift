@@ -16,10 +16,19 @@ extension Caller {
         return directory == "/" ? "/" + file : directory + "/" + file
     }
 
+    /// Removes a folder of a measurement, even if the signal that has ended the measurement comes again.
+    static func remove(_ folder: String) {
+        _ = run("/bin/rm", ["rm", "-rf", "--", folder], isQuiet: true, keepsMask: true)
+    }
+
     /// Runs a program with this process's terminal and environment, and waits (posix_spawn(3)).
-    /// - Parameter isQuiet: whether its output is discarded.
+    /// - Parameters:
+    ///   - isQuiet: whether its output is discarded.
+    ///   - keepsMask: whether signals that this process blocks do not interrupt the program either.
     /// - Returns: its exit status; 127 if it cannot be started, 128 + N if signal N ended it.
-    static func run(_ path: String, _ arguments: [String], isQuiet: Bool = false) -> Int32 {
+    static func run(
+        _ path: String, _ arguments: [String], isQuiet: Bool = false, keepsMask: Bool = false
+    ) -> Int32 {
         var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
         unsafe words.append(nil)
         defer { unsafe words.forEach { unsafe free($0) } }
@@ -30,7 +39,15 @@ extension Caller {
         for output in isQuiet ? [STDOUT_FILENO, STDERR_FILENO] : [] {
             unsafe posix_spawn_file_actions_addopen(&files, output, "/dev/null", O_WRONLY, 0)
         }
-        guard unsafe posix_spawn(&child, path, &files, nil, &words, environ) == 0 else {
+        // This process may block the signals that it waits for.
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setflags(&attributes, keepsMask ? 0 : Int16(POSIX_SPAWN_SETSIGMASK))
+        guard unsafe posix_spawn(&child, path, &files, &attributes, &words, environ) == 0 else {
             return 127
         }
         var status: CInt = 0

@@ -26,9 +26,7 @@ final class InstalledManifests {
         do throws(Failure) {
             let client = try ControlClient(path: path)
             // The daemon names the folders into which this process writes.
-            if client.belongsToAnother, let user = client.serverUser {
-                throw Failure.manifest(.anothersDaemon(socket: client.path, user: user))
-            }
+            try client.requireOwn()
             if case .described(let daemon) = try client.call(.describe) {
                 if !daemon.appDirectories.isEmpty { paths = daemon.appDirectories }
                 profilePaths = daemon.profileDirectories
@@ -42,7 +40,7 @@ final class InstalledManifests {
         }
         folders = AppFolders(paths, user: client?.serverUser)
         machineValues = MachineValues(of: found, user: client?.serverUser)
-        profileFolder = profilePaths.first
+        profileFolders = profilePaths
         runtimeDirectory = found?.surroundings?.runtimeDirectory
     }
 
@@ -62,7 +60,7 @@ final class InstalledManifests {
         path = SocketPath.system
         self.folders = AppFolders(folders)
         machineValues = MachineValues(of: nil, user: nil)
-        profileFolder = nil
+        profileFolders = []
         runtimeDirectory = nil
     }
 
@@ -158,7 +156,19 @@ final class InstalledManifests {
     var entries: [String: DesktopFolders.Entry] { machineValues.entries }
     var profiles: Profiles { machineValues.profiles }
     /// The folder of profiles with the highest precedence; nil if the daemon reads none.
-    let profileFolder: String?
+    var profileFolder: String? { profileFolders.first }
+    private let profileFolders: [String]
+
+    /// The profiles for a command in all folders, also those that others of the same name replace.
+    func allProfiles(for command: [String], app: String) -> [Profile] {
+        let paths = [command[0], PathOwners.realPath(of: command[0])].compactMap(\.self)
+        return profileFolders.flatMap { folder in
+            let found = ProfileFolders([folder], user: client?.serverUser).profiles
+            // Such a profile need not name a program.
+            return found.all.filter { $0.window == .no && $0.identifier == app }
+                + found.about(command, paths: paths, app: app)
+        }
+    }
 
     func account(_ user: String) throws(SystemError) -> Account? { try machineValues.account(user) }
 

@@ -43,8 +43,7 @@ struct DepthStory: Equatable {
 
 extension Report {
     static func depths(_ story: DepthStory) -> String {
-        guard !story.chapters.isEmpty else { return "" }
-        return "  its instances were paused:\n"
+        "  its instances were paused:\n"
             + story.chapters.map { chapter in
                 "    since \(Phrase.dateAndTime(uSec: chapter.since)) \(chapter.depth.place) "
                     + "(\(chapter.pausedCount), of which \(chapter.launchedCount) "

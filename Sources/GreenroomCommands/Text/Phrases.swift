@@ -143,7 +143,7 @@ extension Control.AnewReason: Worded {
         switch self {
         case .options: "other options"
         case .program: "program named in a way of its own"
-        case .hiddenModule: "a file beside it hides a module"
+        case .hiddenModule: "program imports other modules first, or hides a module"
         case .changed: "modules changed"
         case .environment: "other environment"
         case .signals: "caller ignores signals"

@@ -47,7 +47,9 @@ enum Report {
                 [
                     app.identifier, app.name ?? "", refusal ?? app.state.words,
                     refusal == nil ? pool : "-", depth(of: app),
-                    app.savedUSec.map { Phrase.duration(uSec: $0) } ?? "-",
+                    app.savedUSec.map {
+                        (app.isSavingEstimated ? "~" : "") + Phrase.duration(uSec: $0)
+                    } ?? "-",
                     String(app.runningCount),
                 ] + (hasBoth ? [index < apps.count - ofSystem.count ? "yours" : "system's"] : []),
                 styles: [
@@ -156,15 +158,14 @@ enum Report {
     }
 
     static func explanation(
-        _ explanation: Control.Explanation, _ story: DepthStory = DepthStory([]),
-        _ appearance: Appearance = .plain
+        _ explanation: Control.Explanation, _ appearance: Appearance = .plain
     ) -> String {
         var text = appearance.styled(explanation.app.harmless, .heading) + "\n"
         text += "  can be prewarmed: \(canBePrewarmed(explanation))\n"
         text += "  prewarmed: \(explanation.prewarmedCount) of \(explanation.prewarmTarget)"
         if let count = explanation.prewarmByteCount { text += ", \(Phrase.bytes(count))" }
         if let depth = explanation.depth { text += ", paused \(depth.place)" }
-        text += "\n" + depths(story)
+        text += "\n"
         if let retry = explanation.retryAfterUSec {
             text += "  next try in: \(Phrase.duration(uSec: retry))\n"
         }

@@ -1,5 +1,6 @@
 import AppFolders
 import ArgumentParser
+import DesktopEntry
 import Glibc
 import GreenroomControl
 import GreenroomLinux
@@ -55,9 +56,17 @@ struct DBusService: Verb {
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
         var changes = FileChanges()
         for name in apps {
+            let app = try client.resolve(name)
+            var substitute = ServiceFile.command(ofOthersFor: app)
+            if !substitute.allSatisfy(ServiceFile.canWrite) {
+                console.complain(
+                    "the command that the bus has for \(app) is not kept, because it has a backslash "
+                        + "or a control character")
+                substitute = []
+            }
             let file = ServiceFile(
-                app: try client.resolve(name), socket: client.path,
-                helper: try HelperProgram.find("greenroom-bus"))
+                app: app, socket: client.path, helper: try HelperProgram.find("greenroom-bus"),
+                substitute: substitute)
             try check(file, client)
             guard install else {
                 console.write(file.text)
@@ -68,8 +77,7 @@ struct DBusService: Verb {
             guard ServiceFile.isOurs(path) ?? true else { throw .manifest(.inTheWay(path)) }
             try InstalledManifests.change { () throws(SystemError) in
                 try AppFolderChange.makeFolder(folder)
-                try AppFolderChange.write(Array(file.text.utf8), to: path + ".new")
-                try AppFolderChange.install(path + ".new", as: path)
+                try AppFolderChange.replace(path, with: Array(file.text.utf8))
             }
             changes.add(.written, path)
         }
@@ -133,11 +141,8 @@ struct DBusService: Verb {
     }
 
     private var folder: String {
-        if let directory { return directory }
-        let variables = Caller.variables
-        let home = variables["HOME"] ?? "/root"
-        let data = variables["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        return (data ?? home + "/.local/share") + "/dbus-1/services"
+        directory ?? (SearchPath.dataHome(Caller.variables) ?? "/root/.local/share")
+            + ServiceFile.folder
     }
 }
 
@@ -179,6 +184,12 @@ struct ServiceFile {
     let app: String
     let socket: String
     let helper: String
+    /// The command in the file that the bus would use without this one. It starts the program where
+    /// Greenroom cannot, and the helper starts it for calls that it does not know.
+    let substitute: [String]
+
+    /// Below a folder of data.
+    static let folder = "/dbus-1/services"
 
     var name: String { app + ".service" }
 
@@ -189,9 +200,52 @@ struct ServiceFile {
         \(Self.mark); greenroomctl dbus-service \(app) --remove removes it.
         [D-BUS Service]
         Name=\(app)
-        Exec=\(Self.quoted(helper)) --socket \(Self.quoted(socket)) \(app)
+        Exec=\(command)
 
         """
+    }
+
+    private var command: String {
+        let own = [helper, "--socket", socket, app]
+        if substitute.isEmpty { return Self.text(own) }
+        // The helper may be gone. The script has no variables, because systemd would replace them
+        // in the commands that it gets from dbus-broker.
+        let script =
+            "[ -x \(Self.quoted(helper)) ] && exec \(Self.text(own + substitute)); "
+            + "exec \(Self.text(substitute))"
+        return Self.text(["/bin/sh", "-c", script])
+    }
+
+    private static func text(_ words: [String]) -> String {
+        words.map(quoted).joined(separator: " ")
+    }
+
+    /// The command of the first file of this name in the folders of data that is not ours; empty if
+    /// there is none.
+    static func command(ofOthersFor app: String) -> [String] {
+        for data in SearchPath.data(Caller.variables) {
+            let path = "\(data)\(folder)/\(app).service"
+            guard FileStatus(path: path)?.kind == .file, isOurs(path) == false,
+                let text = try? SmallFile.text(of: path)
+            else { continue }
+            return command(in: text)
+        }
+        return []
+    }
+
+    private static func command(in text: String) -> [String] {
+        func value(_ key: String) -> String? {
+            text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(key + "=") }
+                .map { String($0.dropFirst(key.utf8.count + 1)) }
+        }
+        // A bus of systemd's starts the unit, and the command is often /bin/false.
+        if let unit = value("SystemdService") { return ["systemctl", "--user", "start", unit] }
+        // The value has the form of a desktop entry's Exec=, without field codes.
+        let value = value("Exec")?.replacing("%", with: "%%") ?? ""
+        let entry = "[Desktop Entry]\nType=Application\nName=x\nExec=\(value)\n"
+        let command = try? DesktopEntry.parse(
+            Array(entry.utf8), identifier: "", file: "", locale: Locale(environment: [:]))?.command
+        return (try? command?.arguments(name: "", icon: nil, file: "")) ?? []
     }
 
     /// Nil if there is no file.
@@ -200,6 +254,12 @@ struct ServiceFile {
         // A pipe might never be written to.
         guard status.kind == .file else { return false }
         return (try? SmallFile.text(of: path))?.hasPrefix(mark) ?? false
+    }
+
+    /// Whether each bus reads a quoted word as it is. A backslash has another meaning for some, and a
+    /// command is one line.
+    static func canWrite(_ word: String) -> Bool {
+        word.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "\\") }
     }
 
     /// Quotes a word by the bus's rules, which are a shell's: within single quotes, no character is
@@ -213,7 +273,7 @@ struct ServiceFile {
             ? word
             : "'"
                 + word.split(separator: "'", omittingEmptySubsequences: false)
-                .joined(separator: "'\\''") + "'"
+                .joined(separator: "'\"'\"'") + "'"
     }
 
     /// Whether a text is a bus name (D-Bus specification, "Bus names").

@@ -9,7 +9,9 @@ struct Desktop: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "desktop",
         abstract: "Let menus and file managers start apps through the daemon.",
-        subcommands: [DesktopEnable.self, DesktopDisable.self, DesktopRun.self])
+        subcommands: [
+            DesktopEnable.self, DesktopDisable.self, DesktopRefresh.self, DesktopRun.self,
+        ])
 }
 
 struct DesktopEnable: Verb {
@@ -24,8 +26,8 @@ struct DesktopEnable: Verb {
             Puts a copy of the app's desktop entry into your own folder, where it takes precedence. Every \
             launcher (a menu, a file manager, gio launch) then starts the app through the daemon, with the \
             launcher's environment and working directory. If the daemon does not run, or Greenroom is no \
-            longer installed, the app is started directly. A copy shows the entry as it is now; enable the app \
-            again after its name, icon or types have changed.
+            longer installed, the app is started directly. A copy shows the entry as it is now; "desktop refresh" \
+            copies entries again that have changed.
             """)
 
     @Argument(help: "The apps.", completion: Candidates.apps)
@@ -43,11 +45,13 @@ struct DesktopEnable: Verb {
     }
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        try client.requireOwn()
         guard case .listed(let own) = try client.call(.list) else { return 1 }
         let known = own + client.systemsApps(besides: own)
         var changes = FileChanges()
         var code: Int32 = 0
         if all {
+            place.copies.refresh(&changes, console)
             for app in known where app.desktop?.isShown == true {
                 do throws(Failure) { try enable(app, &changes) } catch {
                     console.complain("left as it is: \(error.description)")
@@ -68,67 +72,13 @@ struct DesktopEnable: Verb {
     private func enable(
         _ app: Control.AppSummary, _ changes: inout FileChanges
     ) throws(Failure) {
-        let identifier = app.identifier
         guard let file = app.desktop?.file else {
             throw .refused(
-                "no_desktop_entry", "\(identifier) has no desktop entry, so no launcher shows it")
+                "no_desktop_entry",
+                "\(app.identifier) has no desktop entry, so no launcher shows it")
         }
-        let link = place.link(of: identifier)
-        guard FileStatus(path: link) == nil || DesktopFolders.isRedirection(link) else {
-            throw .manifest(.inTheWay(link))
-        }
-        let copy = place.copy(of: identifier)
-        let text = try text(identifier, file)
-        let folders = (place.entries, place.copies)
-        let isLinked = try InstalledManifests.change { () throws(SystemError) in
-            try AppFolderChange.makeFolder(folders.0)
-            try AppFolderChange.makeFolder(folders.1)
-            try AppFolderChange.write(Array(text.utf8), to: copy + ".new")
-            try AppFolderChange.install(copy + ".new", as: copy)
-            return try AppFolderChange.link(link, to: copy)
-        }
-        changes.add(.written, copy)
-        if isLinked { changes.add(.linked, link, to: copy) }
+        try place.copies.write(app.identifier, of: file, &changes)
     }
-
-    private func text(_ identifier: String, _ file: String) throws(Failure) -> String {
-        let redirection: Redirection
-        let bytes: [UInt8]
-        do {
-            bytes = try DesktopFolders.bytes(of: file)
-            guard
-                let entry = try DesktopEntry.parse(
-                    bytes, identifier: identifier, file: file,
-                    locale: Locale(environment: [:]))
-            else { throw Redirection.Refusal.hasNoCommand }
-            redirection = try Redirection(of: entry)
-        } catch let error as SystemError {
-            throw .system(error)
-        } catch let mistake as DesktopEntry.Mistake {
-            throw .refused("bad_entry", "\(file):\(mistake.line): \(mistake.message)")
-        } catch Redirection.Refusal.hasNoCommand {
-            throw .refused(
-                "no_command",
-                "\(file) has no Exec=, so the app is started only over D-Bus; "
-                    + "see \"greenroomctl dbus-service\"")
-        } catch {
-            throw .refused(
-                "files_in_word",
-                "the Exec= of \(file) has the files to open inside a longer word")
-        }
-        let note = "\(Self.mark) \(identifier) removes this copy and keeps \(file)."
-        let own = try HelperProgram.find("greenroomctl")
-        let words = [
-            own, "desktop", "run", identifier, "--before", "\(redirection.before)", "--after",
-            "\(redirection.after)", "--",
-        ]
-        guard let text = redirection.text(bytes, note: note, through: words) else {
-            throw .refused("bad_entry", "the Exec= of \(file) cannot be written again")
-        }
-        return text
-    }
-
-    private static let mark = "Written by greenroomctl; greenroomctl desktop disable"
 }
 
 struct DesktopDisable: ParsableCommand {
@@ -162,7 +112,7 @@ struct DesktopDisable: ParsableCommand {
     private func execute(_ console: any Console) -> Int32 {
         var changes = FileChanges()
         var code: Int32 = 0
-        for app in all ? place.enabled : apps {
+        for app in all ? place.copies.apps : apps {
             do throws(Failure) { try disable(app, &changes) } catch {
                 console.complain(error.description)
                 code = error.exitCode
@@ -173,23 +123,41 @@ struct DesktopDisable: ParsableCommand {
     }
 
     private func disable(_ name: String, _ changes: inout FileChanges) throws(Failure) {
-        let identifiers = AppNames.identifiers(meantBy: name, among: place.enabled)
+        let identifiers = AppNames.identifiers(meantBy: name, among: place.copies.apps)
         guard identifiers.count <= 1 else { throw .ambiguous(name, identifiers) }
         guard let app = identifiers.first else {
-            throw .refused("not_enabled", "\(name) is not enabled in \(place.entries)")
+            throw .refused("not_enabled", "\(name) is not enabled in \(place.copies.entries)")
         }
-        for path in [place.link(of: app), place.copy(of: app)]
-        where AppFolderChange.target(of: path) != nil || FileStatus(path: path) != nil {
-            try InstalledManifests.change { () throws(SystemError) in
-                try AppFolderChange.remove(path)
-            }
-            changes.add(.removed, path)
-        }
+        try place.copies.remove(app, &changes)
+    }
+}
+
+struct DesktopRefresh: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refresh",
+        abstract: "Copy entries again that have changed. This needs no daemon.",
+        usage: "greenroomctl desktop refresh [--directory <dir>] [--json]",
+        discussion: """
+            Writes the copies of entries that have changed since, and removes the copies of entries that \
+            are gone. For your own copies, "greenroomctl reload" does this too, and so does your service \
+            (greenroomd.service) when it starts and reloads.
+            """)
+
+    @OptionGroup var place: DesktopPlace
+    @OptionGroup var output: OutputOptions
+
+    mutating func run() throws {
+        Caller.fillStandardDescriptors()
+        let console = StandardConsole()
+        var changes = FileChanges()
+        place.copies.refresh(&changes, console)
+        changes.report(console, json: output.json)
     }
 }
 
 /// The command in the copies of desktop entries. It runs the app through the daemon if the daemon
-/// can be reached and has the app, otherwise the command of the original entry.
+/// can be reached, has the app and does not refuse it, otherwise the command of the original entry.
+/// A manifest may confine its app, or be masked, so the refusal of such an app is an error.
 struct DesktopRun: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
@@ -200,26 +168,45 @@ struct DesktopRun: ParsableCommand {
     /// How many words come before the files to open, and after them.
     @Option var before: Int
     @Option var after: Int
-    @Argument(parsing: .postTerminator) var command: [String] = []
-
-    mutating func validate() throws {
-        guard before > 0, after >= 0, before + after <= command.count else {
-            throw ValidationError("The command has fewer words.")
-        }
-    }
 
     mutating func run() throws {
-        let words = CommandWords.originals(
-            of: command, among: Array(CommandWords.behindTerminator))
-        let files = Array(words[before..<words.count - after])
-        if isKnown, let program = try? HelperProgram.find("greenroom-run") {
-            let options: [ByteString] = isFromMenu ? [.text(AttachedRun.launchOption)] : []
-            execute(program, ["greenroom-run", .text(app)] + options + ["--"] + files)
+        // The parser gets no words after "--" (`CommandWords.own`).
+        var words = Array(CommandWords.behindTerminator)
+        guard before > 0, after >= 0, before + after <= words.count else {
+            throw ValidationError("The command has fewer words.")
         }
-        execute(words[0].shown, words)
-        let error = SystemError(code: errno, call: "execve", subject: words[0].shown)
-        StandardConsole().complain(error.description)
-        throw ExitCode(error.code == ENOENT ? 127 : 126)
+        let console = StandardConsole()
+        let isConfined: Bool
+        var socket: String?
+        switch knownApp(for: words[0].shown) {
+        case .app(let app, let answered, let isOfLink):
+            isConfined = app.manifestFile != nil
+            socket = answered
+            // After a refusal, the link would ask for the same app again.
+            if isOfLink, let program = ProgramSearch(words[0].shown).next {
+                words[0] = .text(program)
+            }
+        case .notAnswered(let silent):
+            isConfined = true
+            socket = silent
+        case .none: throw ExitCode(Caller.execute(words, console))
+        }
+        let code: Int32
+        do throws(Failure) {
+            let program = try HelperProgram.find("greenroom-run")
+            let options =
+                (isFromMenu ? [AttachedRun.launchOption] : [])
+                + (isConfined ? [AttachedRun.confinedOption] : [])
+                + (socket.map { ["--socket", $0] } ?? [])
+                + [AttachedRun.elseOption, "\(before):\(after)", "--"]
+            code = Caller.execute(
+                ["greenroom-run", .text(self.app)] + options.map(ByteString.text) + words,
+                at: program, console)
+        } catch {
+            console.complain(error.description)
+            code = error.attachedExitCode
+        }
+        throw ExitCode(isConfined ? code : Caller.execute(words, console))
     }
 
     /// Whether somebody on a display has started the entry. A script without a display runs it as
@@ -232,21 +219,65 @@ struct DesktopRun: ParsableCommand {
     /// How long a daemon may take to answer, in milliseconds. The user waits for the app.
     private static let patience: CInt = 2000
 
-    /// Whether a daemon has the app.
-    private var isKnown: Bool {
-        guard let client = try? ControlClient.usual(option: nil) else { return false }
-        return [client, client.system].compactMap(\.self).contains { daemon in
-            guard let reply = try? daemon.call(.list, milliseconds: Self.patience),
-                case .listed(let apps) = reply
-            else { return false }
-            return apps.contains { $0.identifier == app }
+    /// The app of a daemon, also one whose manifest was refused or masked. None if its program is not
+    /// the one that the command means here: the daemon may have found another one in its own PATH.
+    /// The program in a manifest is meant anyway.
+    private func knownApp(for command: String) -> KnownApp {
+        let first = SocketPath.find(option: nil)
+        let second = SocketPath.second(after: first)
+        for path in [first, second].compactMap(\.self) {
+            guard let daemon = try? ControlClient(path: path) else { continue }
+            // greenroom-run would ask the user's daemon first, which may not answer.
+            let socket = path == first ? nil : path
+            guard case .listed(let apps)? = try? daemon.call(.listAll, milliseconds: Self.patience)
+            else {
+                if hasManifest(forDaemonAt: path, isOnly: second == nil) {
+                    return .notAnswered(socket: socket)
+                }
+                continue
+            }
+            let known = apps.first {
+                $0.identifier == app && $0.refusal?.code != Control.Note.ofSystem
+            }
+            guard let app = known else { continue }
+            let answer = KnownApp.app(app, socket: socket, isOfLink: false)
+            guard app.manifestFile == nil, let program = app.program else { return answer }
+            let path = Caller.variables["PATH"] ?? ExecutableInspection.defaultSearchPath
+            // A copy of an older entry may name a program that is gone, which only the daemon's
+            // command can replace.
+            guard let found = try? ExecutableInspection.find(command, in: path) else {
+                return answer
+            }
+            // A link of ours asks for the app by its program's name. If it means another app, only
+            // the daemon may start that one.
+            if LinkedRun.isOurselves(found) {
+                let name = AppNames.lastComponent(of: command, after: "/") ?? command
+                let meant = AppNames.apps(called: name, among: apps).map(\.identifier)
+                return .app(app, socket: socket, isOfLink: meant == [app.identifier])
+            }
+            if FileIdentity(path: found) == FileIdentity(path: program) { return answer }
         }
+        return .none
     }
 
-    /// Returns only if it failed. A program without a path is looked for in PATH (execvp(3)).
-    private func execute(_ program: String, _ words: [ByteString]) {
-        var pointers = unsafe words.map { unsafe $0.copiedCString } + [nil]
-        unsafe execvp(program, &pointers)
+    private enum KnownApp {
+        /// - socket: that of the daemon that has the app; nil for the first daemon.
+        /// - isOfLink: whether the command is a link of ours that means this app, which has no
+        ///   manifest.
+        case app(Control.AppSummary, socket: String?, isOfLink: Bool)
+        /// A daemon that would find a manifest of the app does not say what it has.
+        case notAnswered(socket: String?)
+        /// No daemon that answers has the app.
+        case none
+    }
+
+    /// Whether the daemon would find a manifest of the app. The folders of an only daemon are not
+    /// known, because a variable may name it.
+    private func hasManifest(forDaemonAt path: String, isOnly: Bool) -> Bool {
+        [true, false].contains { isRoot in
+            (isOnly || isRoot == (path == SocketPath.system))
+                && AppFolders.haveManifest(of: app, isRoot: isRoot, Caller.variables)
+        }
     }
 }
 
@@ -259,21 +290,7 @@ struct DesktopPlace: ParsableArguments {
             valueName: "dir"), completion: .directory)
     var directory: String?
 
-    var entries: String {
-        directory ?? (SearchPath.dataHome(Caller.variables) ?? "/root/.local/share")
-            + "/applications"
-    }
-
-    var copies: String {
-        let parent = entries.lastIndex(of: "/").map { entries[..<$0] } ?? "."
-        return "\(parent)/\(DesktopFolders.redirections)"
-    }
-
-    func link(of app: String) -> String { entries + "/" + app + DesktopEntry.fileSuffix }
-    func copy(of app: String) -> String { copies + "/" + app + DesktopEntry.fileSuffix }
-
-    /// The apps that are enabled here.
-    var enabled: [String] { DesktopFolders.redirected(in: entries) }
+    var copies: DesktopCopies { directory.map(DesktopCopies.init(entries:)) ?? .own }
 
     mutating func validate() throws {
         guard directory?.hasPrefix("/") ?? true else {

@@ -19,10 +19,10 @@ struct Explain: Verb {
             let reply = try client.call(.explain(app: app))
             guard case .explained(let explanation) = reply else { return }
             if output.json { return console.write(Report.json(reply)) }
-            console.write(
-                Report.explanation(
-                    explanation, DepthStory(of: explanation.app, client),
-                    display.appearance(on: console)))
+            console.write(Report.explanation(explanation, display.appearance(on: console)))
+            // It comes from another process, for which the rest need not wait.
+            let story = DepthStory(of: explanation.app, client)
+            if !story.chapters.isEmpty { console.write(Report.depths(story)) }
         }
     }
 }

@@ -7,8 +7,8 @@ import Varlink
 struct Top: Verb {
     static let configuration = CommandConfiguration(
         commandName: "top",
-        abstract: "Show the instances that have a process, by memory, again and again.",
-        discussion: "Until interrupted; to a pipe, once. CPU is that of the main process.")
+        abstract: "Show the instances that have a process, sorted by memory, and update the list.",
+        discussion: "Runs until interrupted; prints once to a pipe. CPU is the main process's.")
 
     @Option(
         name: .shortAndLong,
@@ -81,7 +81,7 @@ struct ProcessorTimes {
     }
 }
 
-/// The instances at one look, those with most memory first.
+/// The instances at one moment, those with the most memory first.
 struct TopLook: ParametersEncodable {
     struct Row {
         let instance: Control.InstanceStatus

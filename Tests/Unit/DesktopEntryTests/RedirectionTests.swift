@@ -50,19 +50,42 @@ import Testing
         #expect(try output(gone.entry, opening: []) == output(try parse(original), opening: []))
     }
 
-    @Test func `the copy keeps all else, and is hidden where the app is gone`() throws {
+    @Test func `the icon and the file in a command are those of the original`() throws {
+        let gone = try copy(
+            entry(exec: "/bin/echo %i -%k %U", "Icon=eye\n"), through: ["/no/such program"])
+        #expect(gone.redirection.before == 4)
+        let words = try #require(gone.entry.command).arguments(
+            opening: ["/x"], name: "", icon: "eye", file: "/other.desktop")
+        #expect(words.suffix(5) == ["/bin/echo", "--icon", "eye", "-/f/org.x.desktop", "/x"])
+    }
+
+    @Test func `the copy keeps all else`() throws {
         let text = entry(
             exec: "/bin/echo %U",
-            "Name[de]=Ansicht\nDBusActivatable=true\nMimeType=text/plain;\nActions=new;\n\n"
+            "Name[de]=Ansicht\nTryExec=view\nDBusActivatable=true\nMimeType=text/plain;\nActions=new;\n\n"
                 + "[Desktop Action new]\nName=New\nExec=/bin/echo new\n")
         let copied = try copy(text, through: ["/bin/echo"])
         var expected = try parse(text)
         expected.command = copied.entry.command
-        expected.tryExec = "/bin/echo"
         expected.isDBusActivatable = false
+        expected.original = "/f/org.x.desktop"
         #expect(copied.entry == expected)
         #expect(copied.text.hasPrefix("# a note\n[Desktop Entry]\n"))
         #expect(copied.text.contains("Name[de]=Ansicht\n"))
+    }
+
+    @Test func `an entry whose lines end with CR and LF is copied like another`() throws {
+        let text = entry(
+            exec: "/bin/echo %U",
+            "TryExec=view\nDBusActivatable=true\nActions=new;\n\n[Desktop Action new]\nName=New\n"
+                + "Exec=/bin/echo new\n")
+        let windows = try copy(text.replacing("\n", with: "\r\n"), through: ["/bin/echo"])
+        #expect(windows.entry == (try copy(text, through: ["/bin/echo"]).entry))
+        #expect(windows.entry.command?.program == "/bin/sh" && !windows.entry.isDBusActivatable)
+        #expect(windows.entry.actions.first?.command?.program == "/bin/echo")
+        // Blanks may surround the line of a group.
+        let spaced = try copy(text.replacing("[Desk", with: " [Desk"), through: ["/bin/echo"])
+        #expect(spaced.entry == windows.entry)
     }
 
     @Test func `a command that cannot be told apart from its files is refused`() throws {
@@ -73,11 +96,20 @@ import Testing
         #expect(throws: Redirection.Refusal.hasNoCommand) {
             try Redirection(of: try parse(onlyBus))
         }
+        let action = "Actions=new;\n[Desktop Action new]\nName=New\n"
+        #expect(throws: Redirection.Refusal.actionHasNoCommand("new")) {
+            try Redirection(of: try parse(entry(exec: "view", "DBusActivatable=true\n" + action)))
+        }
+        // Without D-Bus, that action does nothing anyway.
+        #expect(try Redirection(of: try parse(entry(exec: "view", action))).before == 1)
     }
 
     @Test func `any command reads as it was written`() throws {
         var random = SystemRandomNumberGenerator()
-        let pieces = ["a", " ", "\"", "'", "\\", "$", "`", "%", "\n", "\t", "é", "=", ";", "-"]
+        let pieces = [
+            "a", " ", "\"", "'", "\\", "$", "`", "%", "\n", "\r", "\t", "é", "\u{301}", "=", ";",
+            "-",
+        ]
         for _ in 0..<2000 {
             let words = (0..<Int.random(in: 1...4, using: &random)).map { _ in
                 (0..<Int.random(in: 0..<6, using: &random)).map { _ in

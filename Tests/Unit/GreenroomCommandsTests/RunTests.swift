@@ -377,14 +377,17 @@ import VarlinkTestSupport
     @Test(arguments: Client.allCases)
     func `run forwards a signal that arrived before the app was started`(_ client: Client) throws {
         let output = Output()
+        let isReleased = Mutex(false)
         let daemon = try FakeDaemon { received, _ in
             switch received.call {
             case .launch:
-                // greenroom-run hands over to greenroomctl, which repeats the call.
+                // greenroom-run hands over to greenroomctl, which repeats the call, perhaps after
+                // the transition.
                 output.keep(received.descriptors[1])
                 output.write("launching\n")
-                return .hold
+                return isReleased.withLock(\.self) ? nil : .hold
             case .transition:
+                isReleased.withLock { $0 = true }
                 return .replyReleasing(
                     ControlReply.changed(.init(instance: 1, state: .background)),
                     held: ControlReply.launched(FakeDaemon.launched))

@@ -90,6 +90,12 @@ import VarlinkTestSupport
         #expect(text.contains("\u{1B}[32mactive\u{1B}[0m"))
         #expect(text.contains("\\x1b[31mred"))
         #expect(!Report.apps([app]).contains("\u{1B}"))
+        var measured = app
+        measured.savedUSec = 12_000
+        var estimated = measured
+        estimated.isSavingEstimated = true
+        #expect(!Report.apps([measured]).contains("~"))
+        #expect(Report.apps([estimated]).contains("~12.0 ms"))
         #expect(
             Report.apps([], folder: "/a", desktopCount: 2)
                 == "No app has a manifest; \"greenroomctl list --desktop\" shows those of desktop "

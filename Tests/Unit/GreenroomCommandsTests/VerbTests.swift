@@ -294,6 +294,34 @@ import VarlinkTestSupport
     }
 
     @Test(arguments: [
+        (#"/usr/bin/view --dbus"#, true), (#"/usr/bin/view 'a\b'"#, false),
+        (#"/usr/bin/view 'a\\nb'"#, false),
+    ])
+    func `a service file has the command of another one only if each bus can read it`(
+        command: String, isKept: Bool
+    ) throws {
+        let folder = try TemporaryDirectory()
+        for path in ["/dbus-1", "/dbus-1/services"] { mkdir(folder.path + path, 0o755) }
+        try folder.write(
+            "[D-BUS Service]\nName=org.example.view\nExec=\(command)\n",
+            to: "dbus-1/services/org.example.view.service")
+        let daemon = try FakeDaemon { received, _ in
+            guard case .list = received.call else { return nil }
+            var app = Control.AppSummary(identifier: "org.example.view")
+            app.desktop = Control.DesktopFacts(file: "/x.desktop")
+            app.desktop?.isDBusActivatable = true
+            return .reply([ControlReply.listed([app])])
+        }
+        let result = PythonClient.shell(
+            """
+            XDG_DATA_DIRS=\(folder.path) \(`greenroomctl run`.program) dbus-service org.example.view \
+            --socket \(daemon.server.path) 2>&1
+            """)
+        #expect(result.output.contains("/usr/bin/view") == isKept)
+        #expect(result.output.contains("is not kept") == !isKept)
+    }
+
+    @Test(arguments: [
         (["--json", "list"], ["list", "--json"]),
         (
             ["--user", "-l", "--color=never", "status", "x"],
@@ -571,11 +599,11 @@ import VarlinkTestSupport
                 org.ffmpeg.ffmpeg
                   can be prewarmed: yes
                   prewarmed: 0 of 0
+                  last launch: none
                   its instances were paused:
                     since \(time(10)) before main (1, of which 1 was launched)
                     since \(time(20)) after its interpreter's boot (2, of which 2 were launched)
                     since \(time(40)) before main (1, of which 0 were launched)
-                  last launch: none
 
                 """)
         // A depth that was always the same has no story.

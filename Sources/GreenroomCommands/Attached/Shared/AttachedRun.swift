@@ -14,9 +14,22 @@ struct AttachedRun: Equatable {
     var isAttached = true
     /// The launch that greenroom-run has begun.
     var begun: BegunLaunch?
+    /// The command that is executed if the app was surely not launched; nil if that is an error.
+    var substitute: [ByteString]?
+    /// Whether the app has a manifest, which may confine it. The substitute, which nothing confines,
+    /// is then executed only if this caller cannot have the app (`Failure.isOfUnreachableApp`).
+    var isConfined = false
 
     /// The option for `isAttached == false`, which only programs use.
     static let launchOption = "--launch"
+
+    /// The option after which the words behind `--` are a whole command. Its value, `BEFORE:AFTER`,
+    /// says how many words of the command come before the app's arguments, and how many after them.
+    /// Only programs use it.
+    static let elseOption = "--else"
+
+    /// The option for `isConfined`, which only programs use.
+    static let confinedOption = "--confined"
 
     /// Reads the plain form of the verb: `run APP`, the options below, and arguments after `--`.
     ///
@@ -27,6 +40,7 @@ struct AttachedRun: Equatable {
         var words = Array(words)[...]
         guard words.popFirst() == "run" else { return nil }
         var app: String?
+        var around: (before: Int, after: Int)?
         while let next = words.popFirst() {
             guard let word = next.text else { return nil }
             switch word {
@@ -38,10 +52,16 @@ struct AttachedRun: Equatable {
                 environment.append(value)
             case "--pty": terminalUse = .always
             case "--pipe": terminalUse = .never
+            case Self.confinedOption: isConfined = true
             case Self.launchOption: (isAttached, terminalUse) = (false, .never)
             case "--socket":
                 guard let value = words.popFirst()?.text, socket == nil else { return nil }
                 socket = value
+            case Self.elseOption:
+                guard let value = words.popFirst()?.text, let counts = Self.counts(value) else {
+                    return nil
+                }
+                around = counts
             case BegunLaunch.option:
                 guard let value = words.popFirst()?.text, begun == nil,
                     let launch = BegunLaunch(value)
@@ -55,6 +75,19 @@ struct AttachedRun: Equatable {
         guard words.isEmpty else { return nil }
         guard let app, Self.variables(environment) != nil else { return nil }
         self.app = app
+        if let around {
+            guard around.before + around.after <= arguments.count else { return nil }
+            substitute = arguments
+            arguments = Array(arguments[around.before..<arguments.count - around.after])
+        }
+    }
+
+    private static func counts(_ value: String) -> (before: Int, after: Int)? {
+        let counts = value.split(separator: ":").map { Int32(String($0)) }
+        guard counts.count == 2, let before = counts[0], let after = counts[1], before > 0,
+            after >= 0
+        else { return nil }
+        return (Int(before), Int(after))
     }
 
     init(

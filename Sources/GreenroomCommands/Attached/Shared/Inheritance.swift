@@ -138,6 +138,7 @@ extension Control.LaunchCall {
         return descriptors
     }
 
-    /// O_PATH (open(2)), which the C library's module hides; the same on x86-64 and aarch64.
+    /// O_PATH (open(2)), which the C library's module hides; the same on x86-64 and aarch64. (The same
+    /// as `FileDescriptor.pathOnly`, which greenroom-run does not contain.)
     private static let pathOnly: CInt = 0o10000000
 }
