@@ -94,7 +94,7 @@ import Testing
 
     @Test func `running apps learn of midnight, and a daily timer elapses then`() throws {
         let stage = try Stage(at: 22 * Self.hour, "OnCalendar=daily")
-        try stage.clock.put(to: 24 * Self.hour - 2)
+        try stage.clock.put(to: 24 * Self.hour - 10)
         try stage.awaitTold(1)
         #expect(stage.launchCount == 0)
         try stage.awaitTold(2)

@@ -45,8 +45,8 @@ import Testing
         #expect(status.st_mode & 0o7777 == 0o400)
         try client.change(.kill, launched.instance)
         _ = try client.wait(launched.instance)
-        try daemon.await("the end of the directory") { _ in
-            access(directory(daemon, launched.instance), F_OK) != 0 ? true : nil
+        try Processes.wait("the directory stays") {
+            access(directory(daemon, launched.instance), F_OK) != 0
         }
     }
 

@@ -227,7 +227,7 @@ import Testing
 
     @Test func `the launch watchdog ends an app whose launch does not finish`() throws {
         var app = hanging("didFinishLaunching")
-        app.lines = ["LaunchDeadlineSec=300ms"]
+        app.lines = ["LaunchDeadlineSec=2s"]
         let daemon = try TestDaemon.with()
         try app.install(in: daemon)
         let client = try daemon.client()
@@ -238,7 +238,7 @@ import Testing
 
     @Test func `the daemon does not wait for a willTerminate that does not return`() throws {
         var app = hanging("willTerminate")
-        app.lines = ["TerminateGraceSec=200ms"]
+        app.lines = ["TerminateGraceSec=3s"]
         let kit = try KitDaemon(app)
         try kit.launch()
         try kit.change(.terminate)

@@ -118,7 +118,7 @@ import Testing
     @Test func `the launch watchdog ends a launch that is never finished`() throws {
         var probe = Probe(Self.app)
         probe.environment = ["PROBE_HANG=launch"]
-        probe.lines = ["LaunchDeadlineSec=300ms"]
+        probe.lines = ["LaunchDeadlineSec=2s"]
         let daemon = try TestDaemon.with(probe)
         let client = try daemon.client()
         let instance = try client.launch(Self.app).instance

@@ -110,13 +110,13 @@ import Testing
         throws
     {
         var probe = Probe(Self.app)
-        probe.lines = ["LaunchDeadlineSec=200ms"]
+        probe.lines = ["LaunchDeadlineSec=2s"]
         probe.environment = ["PROBE_HANG=launch"]
         let daemon = try TestDaemon.with(probe, configuration: ["LockedFileGraceSec=0"])
         let client = try daemon.client()
         let hung = try client.launch(Self.app).instance
         #expect(try client.wait(hung).reason == .launchWatchdog)
-        probe.environment = []
+        (probe.lines, probe.environment) = ([], [])
         try probe.install(in: daemon)
         _ = try client.reload()
         // Under memory pressure the suspended app is ended.
@@ -245,9 +245,16 @@ import Testing
         try kit.launch()
         try kit.ask(Self.open("hang"))
         try kit.await { $0.contains("hang application(_:open:options:) true") }
-        let metrics = try kit.daemon.client().metrics(kit.app.identifier)
-        #expect(metrics.total.hangs.map(\.count) == [1])
-        #expect(metrics.total.hangs.first?.fromUSec == 300_000)
+        // On a busy machine, it may take longer, and other callbacks may hang, too.
+        let client = try kit.daemon.client()
+        func hangs() throws -> [Control.HistogramBucket] {
+            try client.metrics(kit.app.identifier).total.hangs
+        }
+        try Processes.wait("not as many hangs are counted as are told") {
+            try hangs().reduce(0) { $0 + $1.count }
+                == kit.said.count { $0.hasPrefix("hang ") }
+        }
+        #expect(try hangs().contains { $0.fromUSec >= 300_000 })
     }
 
     @Test func `the diagnostic of a crash is delivered at the next launch, once`() throws {
@@ -260,8 +267,9 @@ import Testing
         #expect(try client.metrics(kit.app.identifier).diagnostics.count == 1)
         try kit.launch()
         try kit.await { $0.contains("crash crashed \(SIGSEGV)") }
-        try kit.daemon.await("an acknowledgement") {
-            try $0.metrics(kit.app.identifier).diagnostics.isEmpty ? true : nil
+        // No event reports the acknowledgement.
+        try Processes.wait("it is not acknowledged") {
+            try client.metrics(kit.app.identifier).diagnostics.isEmpty
         }
         try kit.change(.terminate)
         try kit.launch()
@@ -276,10 +284,12 @@ import Testing
         try kit.await { $0.filter { $0.hasPrefix("payload") }.count >= 3 }
         let payloads = kit.said.filter { $0.hasPrefix("payload") }
         // The counts are cold, prewarmed, resume, extended and hangs; each is in only one payload.
-        #expect(payloads[0].hasPrefix("payload 1 0 0 0 0 "))
+        #expect(payloads[0].hasPrefix("payload 1 0 0 0 "))
         #expect(payloads[1...].allSatisfy { $0.hasPrefix("payload 0 0 0 0 ") })
-        let hangs = payloads.compactMap { $0.split(separator: " ")[5] == "1" ? 1 : nil }
-        #expect(hangs.count == 1)
+        // On a busy machine, other callbacks may hang, too.
+        let hangs = payloads.reduce(0) { $0 + (UInt64($1.split(separator: " ")[5]) ?? 0) }
+        let total = try kit.daemon.client().metrics(kit.app.identifier).total.hangs
+        #expect(hangs >= 1 && hangs <= total.reduce(0) { $0 + $1.count })
         for payload in payloads {
             let words = payload.split(separator: " ")
             #expect(Int(words[8]) ?? 0 >= 600, "\(payload)")

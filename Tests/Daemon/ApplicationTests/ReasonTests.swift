@@ -308,14 +308,14 @@ import Testing
 
     @Test func `a timer ends when its manifest is removed`() throws {
         var probe = Probe(Self.app)
-        probe.timer = ["OnActiveSec=600ms"]
+        probe.timer = ["OnActiveSec=5s"]
         let daemon = try TestDaemon.with(probe)
         let watcher = try daemon.watch()
         probe.timer = []
         try probe.install(in: daemon)
         _ = try daemon.client().reload()
         #expect(throws: (any Error).self) {
-            try watcher.next(milliseconds: 1200)
+            try watcher.next(milliseconds: 6000)
         }
         #expect(probe.told(in: daemon).isEmpty)
     }

@@ -178,7 +178,7 @@ import Testing
 
     /// Only the first prewarm can find this out; later launches are like direct runs.
     @Test(arguments: ["chdir(\"/usr\")", "umask(0)", "unsetenv(\"HOME\")", "write(1, \"x\\n\", 2)"])
-    func `a change that a library makes to its process when it is loaded is kept`(deed: String)
+    func `a change that a library makes to its process when it is loaded is kept`(statement: String)
         throws
     {
         let source = try folder.write(
@@ -188,7 +188,7 @@ import Testing
             #include <sys/stat.h>
             #include <unistd.h>
             #ifdef LIBRARY
-            __attribute__((constructor)) static void change(void) { \(deed); }
+            __attribute__((constructor)) static void change(void) { \(statement); }
             #else
             int main(void) {
                 char directory[4096];

@@ -4,7 +4,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Launches and prewarms that fail are reported precisely, repeated slowly, and harm nothing else.
+/// Launches and prewarms that fail are reported precisely, are retried only after a delay, and harm
+/// nothing else.
 @Suite struct FailureTests {
     private static let app = "org.example.app"
 

@@ -28,7 +28,8 @@ import Testing
     private static let cold = "org.example.cold"
     private static let warm = "org.example.warm"
 
-    /// Calls the program in all these ways, with the same words and from the same shell.
+    /// Calls the program directly and by each kind of launch, with the same words and from the same
+    /// shell, and expects the same output.
     private static func compare(_ situation: Situation) throws {
         let program = try compileProbe("inherited.c")
         let shell = try #require(findProgram("bash"))
@@ -179,8 +180,8 @@ import Testing
         #expect(text.contains("limit 7: 100 200\n") && text.contains("limit 4: 0 0\n"))
     }
 
-    /// Whether a process that the main one leaves behind lives on. It writes a line when the test
-    /// closes a pipe.
+    /// Runs an app whose main process leaves another process behind. That process writes a line when
+    /// the test closes a pipe.
     private static func leave(
         _ app: String, _ lines: [String], _ options: TestDaemon.Options
     ) throws -> (daemon: TestDaemon, output: Output, gate: Pipe) {
@@ -250,7 +251,7 @@ import Testing
     /// The process that each launch leaves behind holds a lock that the next one needs, and has so
     /// much memory that its end takes a while.
     @Test(arguments: RunClient.allCases)
-    func `a client goes on only after the rest has ended, if the manifest says that it ends`(
+    func `a client ends only after all processes of the app, if the manifest says that they end`(
         _ client: RunClient
     ) throws {
         var app = TestApp(Self.cold, exec: "/bin/bash")

@@ -25,13 +25,13 @@ import Testing
         #expect(!refilled.map(\.instance).contains(launched.instance))
     }
 
-    /// The daemon is stopped until both calls are there. It reads them one after another, and refills
-    /// the pool later.
+    /// The daemon is stopped until both calls are there. It reads them one after another, and does not
+    /// refill the pool by itself.
     @Test func `of two launches at once, one takes the paused instance and one starts cold`() throws
     {
         let program = try compileProbe("behave.c")
         var options = TestDaemon.Options()
-        options.configuration = ["RefillDelaySec=1"]
+        options.configuration = ["RefillDelaySec=1h"]
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: program, prewarm: 1), options: options)
         let paused = try #require(try daemon.awaitPaused(Self.app).first)
@@ -60,7 +60,8 @@ import Testing
             #expect(launched.coldReason == (isFromPool ? nil : .noneReady))
         }
         #expect(try launches.map { try clients[0].wait($0.instance).status } == [3, 4])
-        // Neither launch has left anything but a new paused instance.
+        // Neither launch has left anything.
+        try clients[0].prewarm(Self.app)
         let refilled = try daemon.awaitPaused(Self.app)
         #expect(try daemon.client().instances().map(\.instance) == refilled.map(\.instance))
         #expect(!launches.map(\.instance).contains(refilled[0].instance))

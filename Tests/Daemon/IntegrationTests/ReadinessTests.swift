@@ -65,7 +65,7 @@ import Testing
         let daemon = try TestDaemon(
             TestApp(
                 Self.app, exec: try compileProbe("behave.c"), "ReadyOn=\(condition)",
-                "LaunchDeadlineSec=200ms"))
+                "LaunchDeadlineSec=2s"))
         let client = try daemon.client()
         let launched = try client.launch(Self.app, ["wait-forever"])
         let exit = try client.wait(launched.instance)

@@ -92,7 +92,7 @@ import Testing
 
     @Test func `an app that keeps a file lock in the background is ended`() throws {
         var options = TestDaemon.Options()
-        options.configuration = ["LockedFileGraceSec=100ms", "BackgroundGraceSec=100ms"]
+        options.configuration = ["LockedFileGraceSec=2s", "BackgroundGraceSec=100ms"]
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: program, "SuspendInBackground=yes"), options: options)
@@ -144,8 +144,17 @@ import Testing
         let client = try daemon.client()
         let paused = try daemon.awaitPaused(Self.pool, count: 2)
         try daemon.describeMachine("proc/vmstat", "nr_free_pages 1\noom_kill 4\n")
+        let spawner = try daemon.spawnerPid
+        defer { kill(spawner, SIGCONT) }
         let reasons = try paused.map { instance in
+            // The daemon hears of the closed channel before the spawner tells of the exit.
+            kill(spawner, SIGSTOP)
+            try Processes.wait("the spawner does not stop") { Processes.state(of: spawner) == "T" }
             kill(try #require(instance.processId), SIGSEGV)
+            try daemon.await("the loss of its channel") { client in
+                try client.instance(instance.instance).state == .terminating ? true : nil
+            }
+            kill(spawner, SIGCONT)
             return try client.wait(instance.instance).reason
         }
         #expect(reasons[0] == .probablyOutOfMemory && reasons[1] == .prewarmFailed)

@@ -29,8 +29,9 @@ import Testing
         let daemon = try daemon()
         let (patient, hasty) = (try daemon.client(), try daemon.client())
         try patient.send(.reload)
-        #expect(try hasty.run(Self.app, ["exit", "3"]).exit.status == 3)
+        let launched = try hasty.launch(Self.app, ["exit", "3"])
         #expect(try !isReadable(patient), "the launch was answered after the reload")
+        #expect(try hasty.wait(launched.instance).status == 3)
         guard case .reloaded(let report) = try patient.reply(to: .reload) else {
             throw TestError("another answer")
         }

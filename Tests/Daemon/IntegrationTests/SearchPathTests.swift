@@ -4,8 +4,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Names without a path are looked up in the daemon's PATH when manifests are read, by any program,
-/// and in that of the process when `env` looks for a script's interpreter.
+/// Whichever program reads a manifest, it looks up names without a path in the daemon's PATH. When
+/// `env` looks for a script's interpreter, it uses the PATH of its own process.
 @Suite struct SearchPathTests {
     private static let app = "org.example.app"
     private static let usual = "/usr/local/bin:/usr/bin:/bin"
@@ -59,7 +59,7 @@ import Testing
         return try TestDaemon([app], options)
     }
 
-    @Test func `a script is run by the interpreter in its caller's PATH, and for no other caller`()
+    @Test func `a script is run by the interpreter in its caller's PATH, and only with a caller`()
         throws
     {
         let shells = try Interpreters()

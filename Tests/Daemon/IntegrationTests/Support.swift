@@ -95,6 +95,18 @@ extension TestClient {
     }
 }
 
+/// Returns when a held program has been thawed for the first time, because the watch of its display
+/// has begun. If that was over before the test could count, a hint thaws it again.
+func awaitFirstThaw(of pid: Int32, _ app: String, _ client: TestClient) throws {
+    let count = try Processes.sleepCount(of: pid)
+    let hint = ContinuousClock.now + .milliseconds(Processes.deadline / 3)
+    try Processes.wait("process \(pid) is not thawed") {
+        if try Processes.wasThawed(pid, since: count) { return true }
+        if ContinuousClock.now > hint { _ = try client.call(.prepare(app: app)) }
+        return false
+    }
+}
+
 /// The user that runs the daemon: the test's own, with cgroups if there are any, or the user nobody
 /// without cgroups.
 enum Runner: CaseIterable, CustomStringConvertible {

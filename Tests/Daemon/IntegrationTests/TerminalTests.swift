@@ -357,7 +357,7 @@ import Testing
         let desk = try Self.desk(try compileProbe("terminal.c"))
         try requireOrSkip(!desk.isDegraded, "freezing needs cgroups")
         try desk.shell.enter("greenroomctl run \(app)", until: "waiting\r\n")
-        let instance = try desk.instance(app).instance
+        let instance = try desk.awaitRunning(app)
         try desk.awaitFront()
         try desk.daemon.client().change(.suspend, instance)
         desk.shell.type("\u{3}")
@@ -372,7 +372,7 @@ import Testing
         let desk = try Self.desk(try compileProbe("terminal.c"))
         try requireOrSkip(!desk.isDegraded, "freezing needs cgroups")
         try desk.shell.enter("greenroomctl run \(Self.cold)", until: "waiting\r\n")
-        let instance = try desk.instance(Self.cold).instance
+        let instance = try desk.awaitRunning(Self.cold)
         try desk.awaitFront()
         try desk.daemon.client().change(.suspend, instance)
         desk.shell.type("\u{1A}")

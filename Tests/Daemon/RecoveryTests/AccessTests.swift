@@ -214,8 +214,8 @@ import Testing
             ("wait", noInstance, { _ = try client.wait(instance) }),
             ("wait by launch", .noSuchLaunch("secret"), { _ = try client.wait(.launch("secret")) }),
         ]
-        for (verb, error, deed) in refused {
-            #expect(control(deed)?.withoutSuggestion == error, "\(verb)")
+        for (verb, error, call) in refused {
+            #expect(control(call)?.withoutSuggestion == error, "\(verb)")
         }
         #expect(try needed { _ = try client.reload() }?.contains("AdministerGroups=") == true)
         #expect(Processes.isAlive(running.processId!))

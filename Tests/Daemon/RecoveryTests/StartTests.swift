@@ -176,7 +176,7 @@ import Testing
         request.environment += ["NOTIFY_SOCKET=\(address)"] + ChildRequest.sanitizerOptions
         let ready = try DatagramSocket(boundAt: address, mode: 0o600)
         let process = try ChildProcess(request)
-        guard try ready.descriptor.waitUntilReadable(milliseconds: 10_000) else {
+        guard try ready.descriptor.waitUntilReadable(milliseconds: Processes.deadline) else {
             throw TestError("\((try? readFile(directory.path + "/log")) ?? [])")
         }
         let watcher = try EventWatcher(directory.path + "/run/control")

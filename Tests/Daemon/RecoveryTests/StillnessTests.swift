@@ -35,11 +35,7 @@ import Testing
 
     /// Looks again and again, because no event reports what the kernel does to a thread.
     private func until(_ isTrue: () throws -> Bool) throws {
-        for _ in 0..<1000 {
-            if try isTrue() { return }
-            try awaitTimer(milliseconds: 10)
-        }
-        throw TestError("it has not come true in time")
+        try Processes.wait("it has not come true in time", isTrue)
     }
 
     private func expectStill(_ daemon: TestDaemon) throws {

@@ -37,4 +37,25 @@ extension Processes {
         else { return false }
         return String(decoding: events, as: UTF8.self).contains("frozen 1")
     }
+
+    /// Whether a frozen process has been thawed since its first thread had given the processor up
+    /// this many times (``sleepCount(of:)``). A thaw lasts only a moment, in which nobody may have
+    /// looked.
+    public static func wasThawed(_ pid: Int32, since count: Int) throws -> Bool {
+        // A thread that is thawed waits in its own loop, and then in the freezer. It may have been
+        // counted as frozen just before it began to wait, so one more is not enough.
+        try !isFrozen(pid) || sleepCount(of: pid) >= count + 2
+    }
+
+    public static func awaitThaw(of pid: Int32, since count: Int) throws {
+        try wait("process \(pid) is not thawed") { try wasThawed(pid, since: count) }
+    }
+
+    /// How many times the first thread of the process has given the processor up.
+    public static func sleepCount(of pid: Int32) throws -> Int {
+        guard let count = line("voluntary_ctxt_switches", of: pid).flatMap({ Int($0) }) else {
+            throw TestError("process \(pid) is gone")
+        }
+        return count
+    }
 }

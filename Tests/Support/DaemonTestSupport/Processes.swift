@@ -132,6 +132,17 @@ public enum Processes {
         }.map(String.init)
     }
 
+    /// More than one of our small programs has in use, unless it collects what others flood it with. A
+    /// sanitizer keeps what is freed for a while.
+    public static let smallByteCount =
+        ChildRequest.sanitizerOptions.isEmpty ? 64 << 20 : 512 << 20
+
+    /// The memory that the process has in use (VmRSS), in bytes.
+    public static func residentByteCount(of pid: Int32) -> Int {
+        let words = line("VmRSS", of: pid)?.split(separator: " ") ?? []
+        return words.first.flatMap { Int($0) }.map { $0 << 10 } ?? 0
+    }
+
     private static func status(of pid: Int32) -> String {
         String(decoding: (try? readFile("/proc/\(pid)/status")) ?? [], as: UTF8.self)
     }

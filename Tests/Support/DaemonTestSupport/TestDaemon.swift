@@ -226,14 +226,14 @@ public final class TestDaemon {
             process.kill(SIGCONT)
             process.kill(SIGTERM)
             do {
-                try process.waitForExit(seconds: 15)
+                try process.waitForExit()
                 endedInOrder = true
             } catch {
                 Issue.record("the daemon did not end on SIGTERM: \(log)")
             }
             // A process that is being killed does not count: the kernel needs a moment for it.
             let left = processes.filter {
-                $0 != process.pid && !Processes.ends($0, within: 2_000)
+                $0 != process.pid && !Processes.ends($0, within: Processes.deadline / 3)
             }
             if !left.isEmpty {
                 let descriptions = left.map(Processes.description(of:))

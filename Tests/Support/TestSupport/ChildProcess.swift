@@ -97,7 +97,7 @@ public final class ChildProcess {
 
     /// - Throws: when the process still runs after `seconds`.
     @discardableResult
-    public func waitForExit(seconds: Int32 = 30) throws -> Exit {
+    public func waitForExit(seconds: Int32 = Patience.milliseconds / 1000) throws -> Exit {
         if let exit { return exit }
         var status: Int32 = 0
         let result = cts_wait(pid, pidfd, seconds * 1000, &status)

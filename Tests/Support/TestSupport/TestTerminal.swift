@@ -97,7 +97,7 @@ public final class TestTerminal {
         }
     }
 
-    /// Resizes the window, of which the kernel tells the foreground process group.
+    /// Resizes the window. The kernel then sends SIGWINCH to the foreground process group.
     public func resize(rows: Int32, columns: Int32) {
         _ = cts_window_size(controller, rows, columns)
     }

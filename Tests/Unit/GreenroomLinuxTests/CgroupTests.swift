@@ -1,5 +1,6 @@
 import Glibc
 import GreenroomLinux
+import TestSupport
 import Testing
 
 /// A cgroup for this test, below the test's own cgroup; nil if none can be made.
@@ -94,7 +95,8 @@ private final class OwnCgroup {
         try own.cgroup.kill()
         _ = try spawned.process.wait()
         while try own.cgroup.isPopulated() {
-            try #require(try inotify.descriptor.waitUntilReadable(milliseconds: 20_000))
+            try #require(
+                try inotify.descriptor.waitUntilReadable(milliseconds: Patience.milliseconds))
             _ = try inotify.read()
         }
     }

@@ -6,16 +6,24 @@ import Testing
 
 @Suite struct `File locks` {
     @Test func `are found in the machine's list and by their descriptors`() throws {
+        // In a process of its own: other tests of this one open more descriptors than are examined.
         let folder = try TemporaryDirectory()
-        try folder.write("", to: "locked")
-        let file = try FileDescriptor.open(folder.path + "/locked", O_RDWR)
-        // A record lock belongs to the whole process; no other test here takes one.
-        var lock = flock(
-            l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 1, l_pid: 0)
-        #expect(fcntl(file.rawValue, F_SETLK, &lock) == 0)
-        #expect(try ProcLocks.areHeld(by: [getpid()]) == true)
-        let descriptors = ProcLocks.descriptors(of: [getpid()]).compactMap { try? readFile($0) }
-        #expect(descriptors.contains { ProcLocks.isHeld(by: [getpid()], $0) })
+        let ready = try Pipe()
+        var request = ChildRequest(
+            try compileProbe("behave.c"),
+            arguments: [
+                "behave", "lock", folder.path + "/locked", "print", "ready", "wait-forever",
+            ])
+        request.descriptors[1] = ready.writeEnd
+        let child = try ChildProcess(request)
+        var byte: UInt8 = 0
+        #expect(read(ready.readEnd, &byte, 1) == 1)
+        #expect(try ProcLocks.areHeld(by: [child.pid]) == true)
+        let descriptors = ProcLocks.descriptors(of: [child.pid]).compactMap { try? readFile($0) }
+        #expect(descriptors.contains { ProcLocks.isHeld(by: [child.pid], $0) })
+        #expect(!descriptors.contains { ProcLocks.isHeld(by: [getpid()], $0) })
+        child.kill(SIGKILL)
+        try child.waitForExit()
     }
 
     @Test func `are read from the complete lines of a list that is cut off`() {
@@ -52,7 +60,7 @@ import Testing
         let worker = try #require(DetachedWorker(reportingTo: report))
         let job = DetachedJob(calls)
         worker.begin(job)
-        #expect(try report.waitUntilReadable(milliseconds: 10_000))
+        #expect(try report.waitUntilReadable(milliseconds: Patience.milliseconds))
         #expect(!worker.isBusy && !worker.isGone)
         worker.end()
         return job

@@ -24,7 +24,7 @@ import Testing
     }
 }
 
-@Suite struct `The line of a process` {
+@Suite struct `The line in a process's stat file` {
     @Test(arguments: [("S", true), ("R", false), ("D", false), ("T", false)])
     func `says whether the process is at rest`(state: String, isAtRest: Bool) throws {
         let entry = try #require(ProcessTable.Entry(stat: "7 (a) b) \(state) 1 7 7 0 -1 0 0"))

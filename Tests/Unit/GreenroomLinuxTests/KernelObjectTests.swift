@@ -1,5 +1,6 @@
 import Glibc
 import GreenroomLinux
+import TestSupport
 import Testing
 
 @Suite struct KernelObjectTests {
@@ -55,7 +56,7 @@ import Testing
         ).spawn()
         let second = try ProcessDescriptor(pid: spawned.pid)
         #expect(try second.send(signal: SIGTERM))
-        #expect(try second.descriptor.waitUntilReadable(milliseconds: 20_000))
+        #expect(try second.descriptor.waitUntilReadable(milliseconds: Patience.milliseconds))
         #expect(try spawned.process.wait() == .signaled(SIGTERM, coreDumped: false))
         #expect(try !second.send(signal: SIGTERM))
     }

@@ -44,7 +44,7 @@ import Testing
     private func openAbandoned(
         _ kind: ListeningSocket.Kind, _ path: String
     ) throws -> ListeningSocket {
-        let end = ContinuousClock.now.advanced(by: .seconds(10))
+        let end = ContinuousClock.now.advanced(by: .milliseconds(Patience.milliseconds))
         while true {
             do throws(SystemError) {
                 return try ListeningSocket.open(kind, at: .path(path), mode: 0o640)

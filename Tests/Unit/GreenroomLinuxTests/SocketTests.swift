@@ -26,7 +26,8 @@ import Testing
         #expect(try b.peerCredentials().pid == getpid())
     }
 
-    /// Descriptors follow bytes, or follow a byte at which a look ends.
+    /// Queued descriptors come after ordinary bytes, or after a byte sent with MSG_OOB, at which
+    /// MSG_PEEK stops.
     @Test func `the count of queued bytes tells whether descriptors may be queued`() throws {
         func look(_ fill: (UnixSocket) throws -> Void) throws -> String {
             let (a, b) = try UnixSocket.pair(.stream)
@@ -154,7 +155,7 @@ import Testing
         withExtendedLifetime(client) {}
     }
 
-    @Test func `a path too long says what to do`() throws {
+    @Test func `the error for a path that is too long says what to do`() throws {
         do {
             _ = try UnixSocket.listen(
                 at: "/tmp/" + String(repeating: "x", count: 108), .stream, mode: 0o600)

@@ -45,7 +45,7 @@ import Testing
         try app.process.send(signal: SIGKILL)
         _ = try app.process.wait()
         var entries = [PollEntry(watched.descriptor.rawValue, POLLIN)]
-        let hasEnded = try PollEntry.wait(&entries, milliseconds: 10_000) == 1
+        let hasEnded = try PollEntry.wait(&entries, milliseconds: Patience.milliseconds) == 1
         #expect(hasEnded, "\(keeper) lives on")
         if !hasEnded { kill(keeper, SIGKILL) }
     }

@@ -98,7 +98,7 @@ import Testing
         withExtendedLifetime(directory) {}
     }
 
-    @Test func `the limits of the sandbox that no user can lift hold for children too`() throws {
+    @Test func `a restriction that no user can lift also applies to children`() throws {
         // In a new user namespace, a process is privileged, but mounts that cover a path stay
         // locked.
         let prison = try Prison(["InaccessiblePaths=/etc/passwd"], user: Self.users.last!)
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: users)
-    func `keys of every kind hold together`(user: Int32) throws {
+    func `keys of every kind apply at the same time`(user: Int32) throws {
         let prison = try Prison(
             [
                 "ProtectSystem=strict", "ProtectHome=yes", "PrivateTmp=yes", "PrivateNetwork=yes",
@@ -141,7 +141,7 @@ import Testing
         #expect(run.launched.kind == .prewarmed && run.exit.signal == SIGSYS)
     }
 
-    @Test func `a filter that forbids waiting makes the app ineligible, with the call's name`()
+    @Test func `an app whose filter forbids waiting is ineligible, and the reason names the call`()
         throws
     {
         let prison = try Prison(
