@@ -103,7 +103,7 @@ STATIC_CXX := $(CURDIR)/.build/out/c++
 RELEASE = -c release --static-swift-stdlib -Xswiftc -Xfrontend -Xswiftc -function-sections \
     -Xcc -ffunction-sections -Xswiftc -use-ld=lld -Xswiftc -L$(STATIC_CXX) \
     -Xswiftc -Xclang-linker -Xswiftc -static-libgcc -Xlinker --no-export-dynamic \
-    -Xlinker -T$(LINK)/nameless.ld -Xlinker --no-warn-symbol-ordering \
+    -Xlinker -T$(LINK)/nameless.ld -Xlinker --no-warn-symbol-ordering -Xlinker -z -Xlinker now \
     -Xlinker --symbol-ordering-file=$(LINK)/$(1).order
 DAEMON := .build/out/daemon
 STATIC := .build/out/static

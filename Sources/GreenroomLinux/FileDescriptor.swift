@@ -39,9 +39,16 @@ public final class FileDescriptor: Sendable {
         if let stranger {
             stranger.disposer.dispose(rawValue, of: stranger.user, share)
         } else {
+            // The mark of a slow descriptor ends before its number is used again.
+            gr_disposal_mark(rawValue, GR_DISPOSAL_OWN)
             _ = Glibc.close(rawValue)
         }
     }
+
+    /// Leaves the descriptor to the kernel if this process ends before it is closed, because closing
+    /// it takes several milliseconds. Otherwise the spawner and the next supervisor, which wait for
+    /// the end of other descriptors, would wait for that, too (disposal.c).
+    func leaveToKernelAtEnd() { gr_disposal_mark(rawValue, GR_DISPOSAL_SLOW) }
 
     /// Whether a stranger owns the descriptor.
     public var isStrangers: Bool { stranger != nil }

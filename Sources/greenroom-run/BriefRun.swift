@@ -57,8 +57,8 @@ struct BriefRun {
         do throws(HandOver) {
             return try Self.launch(run, call, descriptors, target.connection, inheritance)
         } catch {
-            guard isLink, error.isRefusal else { throw error }
-            // Nothing was launched. greenroomctl begins again and knows what a link does then.
+            guard isLink || run.substitute != nil, error.isRefusal else { throw error }
+            // Nothing was launched. greenroomctl begins again and knows what to execute then.
             Caller.block(only: inheritance.blockedSignals)
             throw HandOver()
         }

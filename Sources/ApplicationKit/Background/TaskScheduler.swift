@@ -15,8 +15,8 @@ internal import GreenroomAppChannel
 
     private var handlers: [String: @MainActor (ScheduledTask) -> Void] = [:]
     private var runs: [UInt64: ScheduledTask] = [:]
-    /// The number of the last run. Runs count up, so a lower number is a run that the daemon
-    /// repeats.
+    /// The number of the last run. Each run has a higher number than the one before, so a run whose
+    /// number is not higher is one that the daemon repeats.
     private var lastRun: UInt64 = 0
 
     private init() {}

@@ -10,8 +10,8 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case setUserID = "set_user_id"
     case setGroupID = "set_group_id"
     case fileCapabilities = "file_capabilities"
-    /// Noticed when the program was executed. All other reasons but the last two are known before
-    /// that.
+    /// Noticed when the program is executed. Only `startsPrograms` and `changesProcess` may be
+    /// noticed later; all other reasons are known before.
     case secureExecution = "secure_execution"
     case unreadable = "unreadable"
     case unknownFormat = "unknown_format"
@@ -65,8 +65,8 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
         case .secureExecution:
             "The kernel runs the program in secure-execution mode, though its file does not say so (a rule "
                 + "of AppArmor or SELinux does that): the dynamic linker ignores preload libraries for it, "
-                + "and preparing it would run it for real. That was stopped, and is tried again when the "
-                + "program's file or the manifest changes, or after greenroomctl reset-failed."
+                + "and preparing it would run it for real. Greenroom has stopped that, and tries again "
+                + "when the program's file or the manifest changes, or after greenroomctl reset-failed."
         case .unreadable:
             "The program's file cannot be read, so nothing is known about it; give the daemon "
                 + "read permission."
@@ -93,17 +93,18 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
                 + "preparation."
         case .preloadRefused:
             "The program is built with the shared address sanitizer (libasan), or has it from "
-                + "LD_PRELOAD in Environment=; it must be loaded before any other preload library."
+                + "LD_PRELOAD in Environment=; libasan must be loaded before any other preload library."
         case .startsPrograms:
             "A library of the program (such as libparted or libtsan) starts another program or a process "
-                + "when it is loaded, which would happen at each preparation. If that was seen, it was "
-                + "stopped, and is tried again when the program's file or the manifest changes, or "
-                + "after greenroomctl reset-failed."
+                + "when it is loaded, which would happen at each preparation. If Greenroom has seen that, "
+                + "it has stopped the preparation, and tries again when the program's file or the "
+                + "manifest changes, or after greenroomctl reset-failed."
         case .changesProcess:
             "A library of the program writes something when it is loaded, or changes the working "
-                + "directory, the umask, a variable or descriptors 0 to 2, which a launch would lose; or the "
-                + "dynamic linker reports something, for example because of LD_DEBUG. It is tried again when the program's file or the manifest changes, or after greenroomctl "
-                + "reset-failed."
+                + "directory, the umask, a variable or descriptors 0 to 2. A launch from a paused instance "
+                + "would lose that. Or the dynamic linker reports something, for example because of "
+                + "LD_DEBUG. Greenroom tries again when the program's file or the manifest changes, or "
+                + "after greenroomctl reset-failed."
         }
     }
 }

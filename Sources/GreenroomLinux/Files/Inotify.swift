@@ -30,15 +30,12 @@ public final class Inotify: Sendable {
             owning: try systemCall("inotify_init") {
                 inotify_init1(CInt(IN_CLOEXEC | IN_NONBLOCK))
             })
-        Self.markSlow(descriptor.rawValue)
+        // Closing a queue takes 13 ms.
+        descriptor.leaveToKernelAtEnd()
     }
 
-    /// Leaves a queue to the kernel when this process ends, because closing it takes several
-    /// milliseconds. For a queue that a library has made and keeps until then.
+    /// Leaves a queue that a library has made, and keeps until this process ends, to the kernel.
     public static func markSlow(_ number: CInt) { gr_disposal_mark(number, GR_DISPOSAL_SLOW) }
-
-    // The mark is removed before the number is used again.
-    deinit { gr_disposal_mark(descriptor.rawValue, GR_DISPOSAL_OWN) }
 
     /// Watches a path, or changes the events that are watched there (inotify_add_watch).
     @discardableResult

@@ -3,7 +3,7 @@ internal import Glibc
 /// Files of a few kilobytes that the kernel generates: /proc and cgroups.
 extension FileDescriptor {
     /// The whole file as text, from its beginning; bytes that are not UTF-8 are replaced.
-    public func readText() throws(SystemError) -> String {
+    func readText() throws(SystemError) -> String {
         try unsafe withUnsafeTemporaryAllocation(
             byteCount: SmallFile.chunkByteCount, alignment: 1
         ) { chunk throws(SystemError) in

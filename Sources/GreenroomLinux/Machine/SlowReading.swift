@@ -6,7 +6,7 @@
 public struct SlowReading<Value> {
     /// A reading that takes at least this many nanoseconds is slow. A normal one takes a hundredth
     /// of that.
-    public static var slowness: UInt64 { 10_000_000 }
+    static var slowness: UInt64 { 10_000_000 }
     /// A value is kept at most this long, in nanoseconds.
     public static var longestBelief: UInt64 { 5_000_000_000 }
 

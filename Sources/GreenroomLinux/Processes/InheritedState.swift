@@ -34,7 +34,7 @@ public struct InheritedState: Hashable, Sendable {
     public var closedDescriptors: UInt32 = 0
 
     public static let limitCount = Int(GR_LIMITS)
-    public static let affinityWordCount = Int(GR_AFFINITY_WORDS)
+    static let affinityWordCount = Int(GR_AFFINITY_WORDS)
 
     public init() {}
 
