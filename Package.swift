@@ -29,7 +29,8 @@ let package = Package(
     ],
     targets: [
         // Executables: parse, construct, run.
-        .executableTarget(name: "greenroomd", dependencies: ["GreenroomSupervisor", "Systemd"]),
+        .executableTarget(
+            name: "greenroomd", dependencies: ["GreenroomSupervisor", "GreenroomLinux", "Systemd"]),
         .executableTarget(
             name: "greenroom-spawner", dependencies: ["GreenroomSpawner", "GreenroomLinux"]),
         .executableTarget(name: "greenroomctl", dependencies: ["GreenroomCommands"]),

@@ -39,20 +39,10 @@ struct ApplicationRequests {
 
     /// Whether a daemon would find a manifest of the app, which may confine it.
     var hasManifest: Bool {
-        let variables = SearchPath.variables(of: Self.environment)
+        let variables = SearchPath.variables(of: OwnProgram.environment)
         return [true, false].contains {
             AppFolders.haveManifest(of: app, isRoot: $0, variables)
         }
-    }
-
-    private static var environment: [String] {
-        var entries: [String] = []
-        var next = unsafe environ
-        while let entry = unsafe next.pointee {
-            unsafe entries.append(String(cString: entry))
-            unsafe next += 1
-        }
-        return entries
     }
 
     /// Whether a manifest may confine the app, which only the daemon can do. Also if the daemon does

@@ -31,13 +31,7 @@ struct Bench {
 
     /// This process's environment without the variables of another launch.
     var environment: [String] {
-        var variables: [String] = []
-        var next = unsafe environ
-        while let text = unsafe next.pointee {
-            if let text = unsafe String(validatingCString: text) { variables.append(text) }
-            unsafe next += 1
-        }
-        return variables.filter {
+        OwnProgram.environment.filter {
             !$0.hasPrefix(PrewarmEnvironment.channelName + "=") && !$0.hasPrefix("ActivePrewarm=")
         }
     }

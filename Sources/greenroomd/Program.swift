@@ -1,4 +1,5 @@
 internal import Glibc
+internal import GreenroomLinux
 internal import GreenroomSupervisor
 internal import Systemd
 
@@ -23,7 +24,7 @@ struct Program {
     private static func run(_ options: Options) -> Int32 {
         LoopActor.assumeIsolated {
             do {
-                let daemon = try Daemon(options: options, environment: environment)
+                let daemon = try Daemon(options: options, environment: OwnProgram.environment)
                 return daemon.run()
             } catch {
                 complain("greenroomd: \(error)")
@@ -37,20 +38,9 @@ struct Program {
         _ = unsafe write(2, line, line.utf8.count)
     }
 
-    /// environ(7), as it was at the start.
-    private static var environment: [String] {
-        var entries: [String] = []
-        var next = unsafe environ
-        while let entry = unsafe next.pointee {
-            unsafe entries.append(String(cString: entry))
-            unsafe next += 1
-        }
-        return entries
-    }
-
     private static var environmentTable: [String: String] {
         var table: [String: String] = [:]
-        for entry in environment {
+        for entry in OwnProgram.environment {
             guard let equals = entry.firstIndex(of: "=") else { continue }
             table[String(entry[..<equals])] = String(entry[entry.index(after: equals)...])
         }

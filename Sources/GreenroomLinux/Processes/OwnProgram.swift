@@ -12,6 +12,17 @@ public enum OwnProgram {
         return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : ""
     }
 
+    /// The variables, as `NAME=VALUE` (environ(7)). What is not UTF-8 is repaired.
+    public static var environment: [String] {
+        var entries: [String] = []
+        var next = unsafe environ
+        while let entry = unsafe next.pointee {
+            unsafe entries.append(String(cString: entry))
+            unsafe next += 1
+        }
+        return entries
+    }
+
     /// Replaces this process's program (execv). The environment, children, signal mask and
     /// descriptors that are not close-on-exec stay. Returns only by throwing.
     public static func execute(_ path: String, _ arguments: [String]) throws(SystemError) {
