@@ -114,7 +114,15 @@ def kept_running(daemon, kind):
     """a background task keeps it running until the task ends; then it is suspended"""
     app, other = f"org.example.work.{kind}", f"org.example.work.{'warm' if kind == 'cold' else 'cold'}"
     daemon.ctl("launch", "--background", other)
-    daemon.await_state(other, "suspended")
+    def is_launched():
+        """Its last line may come only when it runs again."""
+        daemon.await_state(other, "suspended")
+        if "after launch BACKGROUND" in daemon.lines():
+            return True
+        daemon.ctl("resume", other)
+        return False
+
+    daemon.await_fact("the other app is launched", is_launched)
     daemon.forget()
     launch(daemon, app)
     daemon.expect(*launched(app))

@@ -3,7 +3,8 @@ import GreenroomSimulator
 import Testing
 
 @Suite struct `Random worlds` {
-    @Test(arguments: [1, 1_000_000, 2_000_000, UInt64.random(in: 3_000_000..<1_000_000_000)])
+    /// The same worlds each time; `make simulate` tries others.
+    @Test(arguments: [1, 1_000_000, 2_000_000, 3_000_000] as [UInt64])
     func `keep every invariant for fifty thousand events`(seed: UInt64) {
         var campaign = Campaign()
         let failure = campaign.run(events: 50_000, seed: seed)
