@@ -64,7 +64,7 @@ import Testing
 
     @Test func `an app that does not end its task is ended, with its own reason`() throws {
         let kit = try KitDaemon(
-            .tasks(heeds: false), configuration: ["BackgroundTaskSec=6"])
+            .tasks(heeds: false), configuration: ["BackgroundTaskSec=15"])
         try kit.launch()
         try kit.tell("begin upload", "begin upload valid")
         try kit.change(.background)

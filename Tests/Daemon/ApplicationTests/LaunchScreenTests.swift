@@ -73,8 +73,8 @@ import Testing
         let since = try #require(shown.launchScreen?.shownTimestampUSec)
         let (first, last) = (try #require(shown.elapsedUSec), try #require(dropped.elapsedUSec))
         #expect(0 <= first && first <= last)
-        // The two times of each event agree: the wall clock's, and the time since the request.
-        #expect(abs(dropped.timestampUSec - since - last) < 2_000_000)
+        // The two times of both events agree: the wall clock's, and the time since the request.
+        #expect(abs(dropped.timestampUSec - since - (last - first)) < 2_000_000)
         // The event was sent before the launch was answered.
         let launched = try #require(watcher.events.firstIndex { $0.kind == .launched })
         #expect(watcher.events[..<launched].contains(shown))

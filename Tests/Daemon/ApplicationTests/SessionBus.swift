@@ -30,6 +30,8 @@ final class SessionBus {
              "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
             <busconfig>
               <type>session</type>
+              <limit name="auth_timeout">240000</limit>
+              <limit name="service_start_timeout">120000</limit>
               <listen>unix:path=\(directory.path)/bus</listen>
               <servicedir>\(directory.path)/services</servicedir>
               <servicedir>\(directory.path)/share/dbus-1/services</servicedir>

@@ -17,7 +17,10 @@ import Testing
         let watch: WindowWatch
         let daemon: TestDaemon
 
-        init(_ words: String, exec: String? = nil, lines: [String] = []) throws {
+        init(
+            _ words: String, exec: String? = nil, lines: [String] = [],
+            _ options: TestDaemon.Options = .init()
+        ) throws {
             bus = try UserBus()
             screen = try Screen()
             watch = try screen.watch()
@@ -29,7 +32,7 @@ import Testing
                     "Environment=DISPLAY=\(screen.display)", "User=\(windowUser)",
                     "Environment=DBUS_SESSION_BUS_ADDRESS=\(bus.address)",
                 ] + lines
-            daemon = try TestDaemon(app)
+            daemon = try TestDaemon([app], options)
         }
 
         func client() throws -> TestClient {
@@ -180,7 +183,10 @@ import Testing
 
     @Test func `the end of the watch ends the held program, which shows nothing`() throws {
         try requireFreezer()
-        let bench = try Bench("owns \(Self.name) xlib one")
+        // No other instance is held before the call.
+        var options = TestDaemon.Options()
+        options.configuration = ["BackOffFirstSec=60"]
+        let bench = try Bench("owns \(Self.name) xlib one", options)
         let held = try bench.awaitHeld()
         let watch = try #require(bench.bus.watches().first)
         kill(watch, SIGKILL)

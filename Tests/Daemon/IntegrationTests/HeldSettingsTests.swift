@@ -21,7 +21,7 @@ import Testing
         let pid: Int32
         let held: UInt64
 
-        init(_ words: String) throws {
+        init(_ words: String, _ options: TestDaemon.Options = .init()) throws {
             try requireOrSkip(
                 getuid() == 0 && Cgroups.mount != nil, "instances have no cgroups here")
             bus = try UserBus()
@@ -33,7 +33,7 @@ import Testing
                 "Environment=DISPLAY=\(screen.display)", "User=\(windowUser)",
                 "Environment=DBUS_SESSION_BUS_ADDRESS=\(bus.address)",
             ]
-            daemon = try TestDaemon(app)
+            daemon = try TestDaemon([app], options)
             let status = try daemon.await("a held window") { client in
                 try client.paused(HeldSettingsTests.app).first {
                     $0.depth == .known(.window) && $0.areThreadsFrozen == true
@@ -151,7 +151,10 @@ import Testing
 
     @Test(arguments: ["resources", "Net/ThemeName Dark", "Gtk/FontName Serif"])
     func `another scale, theme or font ends a held program`(setting: String) throws {
-        let bench = try Bench("xlib one")
+        // No other instance is held before the launch.
+        var options = TestDaemon.Options()
+        options.configuration = ["BackOffFirstSec=60"]
+        let bench = try Bench("xlib one", options)
         var manager: SettingsManager?
         if setting == "resources" {
             try bench.screen.change("resources", "192")

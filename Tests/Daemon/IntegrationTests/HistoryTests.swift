@@ -286,9 +286,13 @@ import Varlink
     @Test func `a plan follows when memory becomes short, and when it no longer is`() throws {
         let daemon = try Self.planned()
         let client = try daemon.client()
-        // While memory is short, no instance is paused, so no event tells of another plan.
+        // While memory is short, no instance is paused, so no event tells of another plan. After a
+        // plan that took long, the next one comes twenty times as long afterwards.
         func awaitPlan(has isPlanned: Bool) throws {
-            try Processes.wait("the plan \(isPlanned ? "does not have" : "still has") the app") {
+            try Processes.wait(
+                "the plan \(isPlanned ? "does not have" : "still has") the app",
+                milliseconds: 4 * Processes.deadline
+            ) {
                 try client.explain(Self.app).reasons.map(\.code).contains("not_planned")
                     != isPlanned
             }

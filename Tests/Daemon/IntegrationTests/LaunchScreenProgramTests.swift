@@ -122,15 +122,18 @@ import Testing
             at: folder.path + "/silent", .stream, mode: 0o600)
         let bench = try LaunchScreenXBench(silent: folder.path + "/silent")
         let client = try bench.daemon.client()
+        var shortest = UInt64.max
         for _ in 0..<3 {
             let begin = MonotonicClock.nanoseconds
             let instance = try client.launch(Self.slow).instance
             try bench.awaitWindows([Self.screenName])
             _ = try client.change(.terminate, instance)
             try bench.awaitWindows([])
-            // This is less than the time for which a call waits for its reply.
-            #expect(MonotonicClock.nanoseconds - begin < 4_000_000_000)
+            shortest = min(shortest, MonotonicClock.nanoseconds - begin)
         }
+        // This is less than the time for which a call waits for its reply. On a busy machine, a round
+        // may take longer by itself; a program that waits would wait in each.
+        #expect(shortest < 4_000_000_000)
         withExtendedLifetime(silent) {}
     }
 

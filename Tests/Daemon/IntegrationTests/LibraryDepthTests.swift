@@ -45,10 +45,21 @@ import Testing
         }
 
         /// Launches the app from the pool, and keeps it waiting with its library open until `fact`
-        /// holds.
+        /// holds. A look at the launch that takes more than a second, on a busy machine, teaches the
+        /// daemon nothing, but the next launch does.
         @discardableResult
         func teach<Fact>(
             pausedCount: Int = 1, environment: [Control.EnvironmentVariable] = [], _ what: String,
+            _ fact: (TestClient) throws -> Fact?
+        ) throws -> Fact {
+            for _ in 1...2 {
+                if let found = try? lesson(pausedCount, environment, what, fact) { return found }
+            }
+            return try lesson(pausedCount, environment, what, fact)
+        }
+
+        private func lesson<Fact>(
+            _ pausedCount: Int, _ environment: [Control.EnvironmentVariable], _ what: String,
             _ fact: (TestClient) throws -> Fact?
         ) throws -> Fact {
             try daemon.awaitPaused(LibraryDepthTests.app, count: pausedCount)
@@ -60,10 +71,10 @@ import Testing
                 $0.environment = environment
             }
             #expect(launched.kind == .prewarmed)
-            let found = try daemon.await(what, fact)
+            let found = Result { try daemon.await(what, fact) }
             input.closeWriteEnd()
             #expect(try client.wait(launched.instance).status == 0)
-            return found
+            return try found.get()
         }
 
         /// Teaches the daemon, and returns the next paused instance, which has the library open.

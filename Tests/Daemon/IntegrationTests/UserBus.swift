@@ -21,6 +21,8 @@ final class UserBus {
              "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
             <busconfig>
               <type>session</type>
+              <limit name="auth_timeout">240000</limit>
+              <limit name="service_start_timeout">120000</limit>
               <listen>unix:path=\(directory.path)/bus</listen>
               <policy context="default">
                 <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/>

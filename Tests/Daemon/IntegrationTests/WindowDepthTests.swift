@@ -192,7 +192,7 @@ import Testing
     func `a program that cannot be held pauses before main`(word: String, code: String) throws {
         try requireFreezer()
         var options = TestDaemon.Options()
-        if word == "waits" { options.configuration = ["PauseDeadlineSec=1"] }
+        if word == "waits" { options.configuration = ["PauseDeadlineSec=4"] }
         let bench = try Bench("\(word) xlib one", options: options)
         let watch = bench.watch
         #expect(try bench.awaitDemotion() == code)

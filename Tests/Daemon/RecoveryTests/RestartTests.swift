@@ -48,10 +48,7 @@ import Testing
             [pressure, "anon_inode:inotify"].contains($0)
         }
         #expect(slow.count > 2)
-        let keeper = try #require(
-            Processes.descendants(of: pid).first {
-                (try? readFile("/proc/\($0)/comm")) == Array("greenroom-keep\n".utf8)
-            })
+        let keeper = try #require(Processes.keepers(of: pid).first)
         let path = daemon.directory.path + "/closed"
         let tracer = try ChildProcess(
             ChildRequest(

@@ -62,6 +62,13 @@ public enum Processes {
         }
     }
 
+    /// The processes that close descriptors once this one has ended.
+    public static func keepers(of pid: Int32) -> [Int32] {
+        descendants(of: pid).filter {
+            (try? readFile("/proc/\($0)/comm")) == Array("greenroom-keep\n".utf8)
+        }
+    }
+
     /// Live processes whose command line or environment contains the text, except the test's own.
     public static func mentioning(_ text: String) -> [Int32] {
         let wanted = Array(text.utf8)
@@ -104,11 +111,13 @@ public enum Processes {
         }
     }
 
-    public static func wait(_ complaint: String, _ fact: () throws -> Bool) throws {
-        let end = ContinuousClock.now.advanced(by: .milliseconds(deadline))
+    public static func wait(
+        _ complaint: String, milliseconds: Int32 = deadline, _ fact: () throws -> Bool
+    ) throws {
+        let end = ContinuousClock.now.advanced(by: .milliseconds(milliseconds))
         while try !fact() {
             guard ContinuousClock.now < end else { throw TestError(complaint) }
-            sched_yield()
+            poll(nil, 0, 1)
         }
     }
 

@@ -178,16 +178,13 @@ public final class TestDaemon {
 
     /// Sends SIGKILL; the spawner and the apps live on. Returns when the daemon has ended.
     public func kill() throws {
+        // They close the daemon's descriptors a moment later, also its socket and its lock.
+        let keepers = process.map { Processes.keepers(of: $0.pid) } ?? []
         process?.kill(SIGKILL)
         try process?.waitForExit()
         process = nil
         endedInOrder = false
-        // greenroom-keep closes the daemon's descriptors a moment later. (A socket that the test
-        // lends stays open.)
-        let end = ContinuousClock.now.advanced(by: .seconds(1))
-        while (try? UnixSocket.connect(to: socketPath, .stream)) != nil, ContinuousClock.now < end {
-            sched_yield()
-        }
+        for keeper in keepers { try Processes.awaitEnd(of: keeper) }
     }
 
     /// Sends SIGTERM, on which the daemon ends the apps, the spawner and itself.
@@ -289,12 +286,14 @@ public final class TestDaemon {
         try directory.write(text, to: "machine/" + path)
     }
 
-    /// Refills are not delayed, unless the lines say so: most tests would have to wait.
+    /// Unless the lines say otherwise, refills are not delayed, because most tests would have to wait,
+    /// and instances that stand still on a busy machine have time to pause and to start.
     public func configure(_ lines: [String]) throws {
         // Windows are held without an active session, which a test does not have.
         var all = ["[Greenroom]", "WindowNeedsSession=no"] + lines
-        if !lines.contains(where: { $0.hasPrefix("RefillDelaySec=") }) {
-            all.append("RefillDelaySec=0")
+        for line in ["RefillDelaySec=0", "PauseDeadlineSec=60", "StartDeadlineSec=20"] {
+            let key = line.prefix { $0 != "=" } + "="
+            if !lines.contains(where: { $0.hasPrefix(key) }) { all.append(line) }
         }
         try directory.write(all.joined(separator: "\n") + "\n", to: "greenroom.conf")
     }
