@@ -67,10 +67,7 @@ import Testing
             daemon.signal(SIGSTOP)
             defer { daemon.signal(SIGCONT) }
             let pid = try daemon.pid
-            while Processes.state(of: pid) != "T" {
-                try #require(Processes.isAlive(pid))
-                sched_yield()
-            }
+            try Processes.wait("it is not stopped") { Processes.state(of: pid) == "T" }
             try client.send(bytes: Self.half)
             try #require(Glibc.send(client.descriptor, "{", 1, CInt(MSG_OOB)) == 1)
             try send(Self.half, [client.descriptor, pipe.writeEnd], to: client)

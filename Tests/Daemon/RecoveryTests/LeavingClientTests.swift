@@ -19,10 +19,7 @@ import Testing
         let pid = try daemon.pid
         daemon.signal(SIGSTOP)
         defer { daemon.signal(SIGCONT) }
-        while Processes.state(of: pid) != "T" {
-            try #require(Processes.isAlive(pid))
-            sched_yield()
-        }
+        try Processes.wait("it is not stopped") { Processes.state(of: pid) == "T" }
         try body()
     }
 

@@ -50,12 +50,14 @@ import Testing
         let spawner = try daemon.spawnerPid
         // The supervisor finds the order and the spawner's end in the same turn.
         daemon.signal(SIGSTOP)
-        while Processes.state(of: try daemon.pid) != "T" { sched_yield() }
+        try Processes.wait("it is not stopped") { Processes.state(of: try daemon.pid) == "T" }
         Glibc.kill(spawner, signal)
         if signal == SIGKILL {
             try Processes.awaitEnd(of: spawner)
         } else {
-            while !Processes.description(of: spawner).contains("--succession") { sched_yield() }
+            try Processes.wait("the spawner does not execute itself") {
+                Processes.description(of: spawner).contains("--succession")
+            }
         }
         let call = order(output.number)
         try client.send(.launch(call), descriptors: [output.number])

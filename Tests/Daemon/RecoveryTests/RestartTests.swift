@@ -156,7 +156,7 @@ import Testing
         for pid in pids {
             let path = Cgroups.appFolder(of: pid)! + "/cgroup.freeze"
             try FileDescriptor.open(path, O_WRONLY).writeText("1")
-            while !Processes.isFrozen(pid) { sched_yield() }
+            try Processes.wait("it is not frozen") { Processes.isFrozen(pid) }
         }
         try daemon.start()
         // Each client has always sent more calls than were answered.

@@ -20,7 +20,7 @@ import Testing
     private func stopSpawner() throws -> Int32 {
         let spawner = try daemon.spawnerPid
         Glibc.kill(spawner, SIGSTOP)
-        while Processes.state(of: spawner) != "T" { sched_yield() }
+        try Processes.wait("it is not stopped") { Processes.state(of: spawner) == "T" }
         return spawner
     }
 

@@ -51,10 +51,7 @@ import Testing
             #expect(String(decoding: events, as: UTF8.self).contains("frozen 1"))
         } else {
             // The signal is on its way.
-            for _ in 0..<1000 where Processes.state(of: pid) != "T" {
-                try awaitTimer(milliseconds: 5)
-            }
-            #expect(Processes.state(of: pid) == "T")
+            try Processes.wait("it is not stopped") { Processes.state(of: pid) == "T" }
         }
         try client.change(.resume, first.instance)
         #expect(Processes.state(of: pid) != "T")
@@ -187,9 +184,7 @@ import Testing
         let path = "/\(stray)/app-org.example.gone-99"
         #expect(mkdir(path, 0o755) == 0 && mkdir(path + "/inner", 0o755) == 0)
         try daemon.start()
-        let end = ContinuousClock.now.advanced(by: .milliseconds(Int(Processes.deadline)))
-        while access(path, F_OK) == 0, ContinuousClock.now < end { sched_yield() }
-        #expect(access(path, F_OK) != 0)
+        try Processes.wait("the stray cgroup stays") { access(path, F_OK) != 0 }
         try daemon.client().change(
             .kill, try #require(daemon.client().instances(of: app).first).instance)
     }
@@ -267,8 +262,8 @@ import Testing
         let old = try daemon.spawnerPid
         rename(copy, copy + ".away")
         Glibc.kill(old, SIGKILL)
-        while try daemon.client().describe().degraded.allSatisfy({ $0.code != "no_spawner" }) {
-            sched_yield()
+        try Processes.wait("the daemon does not miss the spawner") {
+            try daemon.client().describe().degraded.contains { $0.code == "no_spawner" }
         }
         let connection = try UnixSocket.connect(to: path, .stream, nonblocking: false)
         _ = try daemon.client().list()

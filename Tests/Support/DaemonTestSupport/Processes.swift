@@ -114,11 +114,7 @@ public enum Processes {
     public static func wait(
         _ complaint: String, milliseconds: Int32 = deadline, _ fact: () throws -> Bool
     ) throws {
-        let end = ContinuousClock.now.advanced(by: .milliseconds(milliseconds))
-        while try !fact() {
-            guard ContinuousClock.now < end else { throw TestError(complaint) }
-            poll(nil, 0, 1)
-        }
+        try Patience.wait(complaint, milliseconds: milliseconds, fact)
     }
 
     /// Whether the process has ended, or ends within this many milliseconds.

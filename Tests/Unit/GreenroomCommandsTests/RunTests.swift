@@ -146,7 +146,7 @@ import VarlinkTestSupport
                 !String(decoding: status, as: UTF8.self).contains("ShdPnd:\t0000000000000000"),
                 ContinuousClock.now < deadline
             {
-                sched_yield()
+                poll(nil, 0, 1)
             }
             return .fail(ControlError.permissionDenied(needed: "to be root"))
         }
@@ -307,7 +307,7 @@ import VarlinkTestSupport
         let deadline = ContinuousClock.now + .milliseconds(Patience.milliseconds)
         while !KernelObjects.openFiles(of: client.pid).contains(where: { $0.contains("pidfd") }) {
             try #require(ContinuousClock.now < deadline, "greenroom-run opens no pidfd")
-            sched_yield()
+            poll(nil, 0, 1)
         }
         app.kill(SIGKILL)
         _ = try app.waitForExit()

@@ -78,7 +78,7 @@ private final class OwnCgroup {
         guard let own = OwnCgroup("frozen") else { return }
         let spawned = try sleeper(in: own.cgroup)
         try own.cgroup.freeze()
-        while try !own.cgroup.isFrozen() { sched_yield() }
+        try Patience.wait("it is not frozen") { try own.cgroup.isFrozen() }
         try own.cgroup.thaw()
         #expect(try !own.cgroup.isFrozen())
         try own.cgroup.freeze()

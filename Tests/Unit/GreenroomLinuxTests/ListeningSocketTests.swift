@@ -50,7 +50,7 @@ import Testing
                 return try ListeningSocket.open(kind, at: .path(path), mode: 0o640)
             } catch {
                 guard error.code == EADDRINUSE, ContinuousClock.now < end else { throw error }
-                sched_yield()
+                poll(nil, 0, 1)
             }
         }
     }

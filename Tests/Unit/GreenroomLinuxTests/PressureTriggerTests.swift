@@ -52,9 +52,7 @@ import Testing
         trigger = nil
         #expect(leads(number, to: path), "it is closed already")
         _ = disposer.handOver()
-        let end = ContinuousClock.now.advanced(by: .milliseconds(Patience.milliseconds))
-        while leads(number, to: path), ContinuousClock.now < end { sched_yield() }
-        #expect(!leads(number, to: path), "it is not closed")
+        try Patience.wait("it is not closed") { !leads(number, to: path) }
     }
 
     /// Whoever freezes and thaws an app again and again could make triggers faster than they are

@@ -142,9 +142,10 @@ import Testing
         try entry.process.send(signal: SIGSTOP)
         try supervisor.connection.send(.unguard(instance: 1))
         try supervisor.first { if case .unguarded(1) = $0 { () } else { nil } }
-        while ProcessTable.entry(of: entry.pid)?.isStopped != true {
-            #expect(try Self.tracer(of: entry.pid) == "TracerPid:\t0")
-            sched_yield()
+        try Patience.wait("it does not stop") {
+            let tracer = try Self.tracer(of: entry.pid)
+            #expect(tracer == "TracerPid:\t0")
+            return ProcessTable.entry(of: entry.pid)?.isStopped == true
         }
         try entry.process.send(signal: SIGUSR1)
         try entry.process.send(signal: SIGCONT)

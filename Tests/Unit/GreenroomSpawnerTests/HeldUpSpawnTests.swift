@@ -30,13 +30,14 @@ import Testing
 
     /// The child of the spawner that leads a session and has not executed its program.
     private func heldUp() throws -> pid_t {
-        while true {
-            let found = try ProcessTable.entries().first {
+        var found: pid_t?
+        try Patience.wait("no process is held up") {
+            found = try ProcessTable.entries().first {
                 $0.parent == spawner.pid && $0.session == $0.pid && !$0.hasExecuted
-            }
-            if let found { return found.pid }
-            sched_yield()
+            }?.pid
+            return found != nil
         }
+        return try #require(found)
     }
 
     @Test func `a write lease on a program delays only the spawns of that program`() throws {
@@ -138,7 +139,9 @@ import Testing
         try lease.awaitBreak()
         let process = try heldUp()
         kill(process, SIGSTOP)
-        while ProcessTable.entry(of: process)?.isStopped == false { sched_yield() }
+        try Patience.wait("it does not stop") {
+            ProcessTable.entry(of: process)?.isStopped != false
+        }
         lease.giveUp()
         try expectUndisturbed(2)
         #expect(try failure(of: 1) == SpawnError(stage: .execute, code: ETIMEDOUT))
@@ -237,9 +240,10 @@ final class Lease {
         // SIGURG is ignored by default.
         try #require(fcntl(file.rawValue, setSignal, SIGURG) == 0)
         // A child of a concurrent test may still have the copy open.
-        while fcntl(file.rawValue, setLease, F_WRLCK) != 0 {
+        try Patience.wait("the copy stays open") {
+            if fcntl(file.rawValue, setLease, F_WRLCK) == 0 { return true }
             try #require(errno == EAGAIN, "F_SETLEASE: \(errno)")
-            sched_yield()
+            return false
         }
     }
 
@@ -251,7 +255,9 @@ final class Lease {
 
     /// Returns when a process waits for the lease in an open or an execve.
     func awaitBreak() throws {
-        while fcntl(file.rawValue, 1025, 0) == F_WRLCK { sched_yield() }
+        try Patience.wait("nobody waits for the lease") {
+            fcntl(file.rawValue, 1025, 0) != F_WRLCK
+        }
     }
 
     func giveUp() { _ = fcntl(file.rawValue, 1024, F_UNLCK) }
