@@ -115,11 +115,12 @@ import Testing
             ])
         for client in accepted { #expect(try client.list().isEmpty) }
         #expect(try daemon.client().list().count == 1)
+        // A child of another test may have copies until its exec.
+        for client in accepted.suffix(50) { shutdown(client.descriptor, CInt(SHUT_RDWR)) }
         accepted.removeLast(50)
-        // After another call, the daemon has seen them leave.
-        _ = try other.list()
-        _ = try other.list()
-        #expect(try connect(daemon).list().isEmpty)
+        try Processes.wait("no place is free") {
+            (try? connect(daemon).list())?.isEmpty == true
+        }
     }
 
     @Test func `clients take no more than half of the daemon's descriptors`() throws {

@@ -203,8 +203,7 @@ import Testing
             exec "\(probe)" enter /bin/sh -c '
             "\(probe)" add of-daemon && exec "\(try Programs.spawner)" "$@"' sh "$@"
             """
-        let spawner = try folder.write(script, to: "spawner")
-        chmod(spawner, 0o755)
+        let spawner = try folder.write(script, to: "spawner", mode: 0o755)
         var options = TestDaemon.Options()
         options.spawner = spawner
         try requireOrSkip(getuid() == 0, "only root can be several users")

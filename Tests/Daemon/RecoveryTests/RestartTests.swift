@@ -337,8 +337,7 @@ import Testing
     /// restart.
     @Test func `a script that is launched before it answers has its own arguments`() throws {
         let folder = try TemporaryDirectory()
-        let script = try folder.write("#!/bin/sh\necho ran with $*\n", to: "script")
-        chmod(script, 0o755)
+        let script = try folder.write("#!/bin/sh\necho ran with $*\n", to: "script", mode: 0o755)
         let pipe = try Pipe()
         let (daemon, _) = try launchUnasked(
             TestApp(app, exec: script, prewarm: 1), ["one", "two"], to: pipe)

@@ -243,6 +243,7 @@ import Testing
             }
         }
         close(file)
+        awaitNoWriter(of: copy)
         return copy
     }
 

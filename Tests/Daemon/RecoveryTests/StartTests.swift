@@ -103,8 +103,7 @@ import Testing
             [ -e "\(folder.path)/killed" ] || { : >"\(folder.path)/killed"; kill -KILL $$; }
             exec "\(try Programs.spawner)" "$@"
             """
-        let path = try folder.write(script, to: "spawner")
-        chmod(path, 0o755)
+        let path = try folder.write(script, to: "spawner", mode: 0o755)
         var options = TestDaemon.Options()
         options.spawner = path
         let daemon = try TestDaemon([program(app, try compileProbe("behave.c"))], options)

@@ -327,7 +327,9 @@ import VarlinkTestSupport
     ) throws {
         let folder = try home()
         let left = folder.path + "/runtime/greenroom/control"
-        _ = try UnixSocket.listen(at: left, .stream, mode: 0o666)
+        let abandoned = try UnixSocket.listen(at: left, .stream, mode: 0o666)
+        // A child of another test may have a copy until its exec.
+        shutdown(abandoned.descriptor.rawValue, CInt(SHUT_RDWR))
         #expect(throws: SystemError.self) { try UnixSocket.connect(to: left, .stream) }
         let system = try FakeDaemon { received, _ in
             guard case .listAll = received.call else { return nil }

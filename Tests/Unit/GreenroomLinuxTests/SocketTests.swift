@@ -11,6 +11,12 @@ import Testing
         return message.map { ($0, Array(buffer.prefix($0.byteCount))) }
     }
 
+    /// Ends a socket, even if a child of another test has a copy of it until its exec.
+    private func close(_ socket: UnixSocket) {
+        shutdown(socket.descriptor.rawValue, CInt(SHUT_RDWR))
+        Glibc.close(socket.descriptor.release())
+    }
+
     @Test func `descriptors and credentials arrive with their message`() throws {
         let (a, b) = try UnixSocket.pair(.seqpacket)
         try b.setPassesCredentials(true)
@@ -74,7 +80,7 @@ import Testing
         #expect(buffer[0] == 3)
         try b.discard()
         #expect(try peek() == "-")
-        Glibc.close(a.descriptor.release())
+        close(a)
         #expect(try peek() == "0 false")
     }
 
@@ -98,7 +104,7 @@ import Testing
     {
         let (a, b) = try UnixSocket.pair(.seqpacket)
         #expect(try receive(b) == nil)
-        Glibc.close(a.descriptor.release())
+        close(a)
         #expect(try receive(b)?.message.byteCount == 0)
         do {
             _ = try b.send([1])
@@ -115,8 +121,7 @@ import Testing
             #expect(facts.contains("\nPid:\t\(getpid())\n"))
         }
         #expect(!ours.isEnded)
-        // A child of another test may have a copy of the descriptor.
-        shutdown(theirs.descriptor.rawValue, CInt(SHUT_RDWR))
+        close(theirs)
         #expect(ours.isEnded && ours.processByNumber() == nil)
     }
 
@@ -148,7 +153,7 @@ import Testing
         } catch { #expect(error.code == EADDRINUSE) }
         #expect(try first.accept() != nil)  // the probe of the second
         #expect(try first.accept() == nil)
-        Glibc.close(first.descriptor.release())
+        close(first)
         let second = try UnixSocket.listen(at: path, .stream, mode: 0o600)
         let client = try UnixSocket.connect(to: path, .stream)
         #expect(try second.accept() != nil)

@@ -82,6 +82,7 @@ import Testing
         chmod(folder.path, 0o755)
         let path = folder.path + "/sh"
         try SmallFile.replace(path, with: readFile("/bin/sh"), mode: 0o755)
+        awaitNoWriter(of: path)
         // cap_net_bind_service=ep, revision 2 (capabilities(7))
         let capability: [UInt8] = [1, 0, 0, 2, 0, 4] + [UInt8](repeating: 0, count: 14)
         try requireOrSkip(
