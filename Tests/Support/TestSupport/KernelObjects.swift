@@ -8,6 +8,14 @@ public enum KernelObjects {
         entryNames("/proc/\(pid.map(String.init) ?? "self")/fd").count
     }
 
+    /// The lowest of several counts. A process that works has more descriptors for moments.
+    public static func lowestDescriptorCount(of pid: Int32) -> Int {
+        (0..<100).reduce(Int.max) { lowest, _ in
+            poll(nil, 0, 1)
+            return min(lowest, descriptorCount(of: pid))
+        }
+    }
+
     /// What a process has open (proc_pid_fd(5)).
     public static func openFiles(of pid: Int32) -> [String] {
         entryNames("/proc/\(pid)/fd").compactMap { name in

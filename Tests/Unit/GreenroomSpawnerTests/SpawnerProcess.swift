@@ -7,11 +7,11 @@ import Testing
 /// A real greenroom-spawner in its own directory. It ends with its last reference, and all its
 /// instances with it.
 final class SpawnerProcess {
-    /// Polls until the spawner has this many descriptors open, because nothing reports a close.
+    /// Returns when the spawner has this many descriptors open.
     func awaitDescriptors(_ count: Int) throws {
-        let end = ContinuousClock.now.advanced(by: .milliseconds(deadline))
-        while try openDescriptors(of: pid) != count, ContinuousClock.now < end { sched_yield() }
-        #expect(try openDescriptors(of: pid) == count)
+        try Patience.wait("the spawner does not have \(count) descriptors") {
+            KernelObjects.descriptorCount(of: pid) == count
+        }
     }
 
     let directory: String

@@ -128,7 +128,7 @@ import Testing
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
-        let before = try openDescriptors(of: spawner.pid)
+        let before = KernelObjects.descriptorCount(of: spawner.pid)
         var specification = SpawnSpecification.shell(1, "")
         specification.path = "/nonexistent"
         specification.wantsChannel = true
@@ -198,16 +198,6 @@ extension TestSupervisor {
             SpawnSpecification(
                 instance: .max, app: "", path: "", arguments: [""], environment: []))
     }
-}
-
-func openDescriptors(of pid: pid_t) throws -> Int {
-    guard let directory = opendir("/proc/\(pid)/fd") else {
-        throw SystemError(code: errno, call: "opendir")
-    }
-    defer { closedir(directory) }
-    var count = 0
-    while readdir(directory) != nil { count += 1 }
-    return count
 }
 
 /// A spawner at the limits of the kernel.
