@@ -81,7 +81,9 @@ import Testing
     /// How long a call takes, without the time for which the daemon or this thread waited for a
     /// processor, because that depends on what else the machine does.
     private func duration(of daemon: TestDaemon, _ other: TestClient) throws -> Duration {
-        let (start, before) = (ContinuousClock.now, try processorWaits(daemon))
+        // In this order, every wait in the duration is subtracted.
+        let before = try processorWaits(daemon)
+        let start = ContinuousClock.now
         _ = try other.list()
         return start.duration(to: .now) - (try processorWaits(daemon) - before)
     }

@@ -302,9 +302,13 @@ import Testing
         }
         guard case .spawnFailed? = failure else { throw TestError("\(failure, default: "none")") }
         // Two attempts a second cost a few wake-ups and hardly any time.
+        let begin = ContinuousClock.now
         let before = switches(of: try daemon.pid)
         try awaitTimer(milliseconds: 2000)
-        #expect(switches(of: try daemon.pid) - before < 60)
+        let count = switches(of: try daemon.pid) - before
+        // On a busy machine, this thread comes back later.
+        let seconds = begin.duration(to: .now) / .seconds(1)
+        #expect(Double(count) < 30 * seconds)
         #expect(Processes.isAlive(launched.processId!))
         #expect(daemon.log.contains("reaching the spawner"))
         try daemon.client().change(.kill, launched.instance)

@@ -46,7 +46,7 @@ import VarlinkTestSupport
 
     /// systemd keeps the socket until the new daemon accepts connections.
     @Test func `a daemon that is being restarted may be silent for longer`() throws {
-        let patience = AnswerPatience(usual: .seconds(2), restart: .seconds(60))
+        let patience = AnswerPatience(usual: .seconds(10), restart: .seconds(60))
         let count = Mutex(0)
         let server = try TestServer { _ in
             let isFirst = count.withLock {
@@ -55,7 +55,7 @@ import VarlinkTestSupport
             }
             if isFirst { return .hangUp }
             // Longer than usual even for a question that is asked only now.
-            poll(nil, 0, 2500)
+            poll(nil, 0, 10_500)
             return .fail(ControlError.refused(code: "not_application_kit", reason: "x"))
         }
         let requests = ApplicationRequests(

@@ -376,8 +376,12 @@ import Testing
             #expect(found.refused.allSatisfy { $0.reason == "limit" && $0.cause == $0.name })
             return end - start
         }
-        let one = try time(["n0"])
-        let all = try time(names)
+        // A virtual machine counts what its host takes from it as processor time.
+        func lowestTime(_ names: [String]) throws -> Int {
+            try (0..<5).reduce(.max) { lowest, _ in min(lowest, try time(names)) }
+        }
+        let one = try lowestTime(["n0"])
+        let all = try lowestTime(names)
         #expect(all < 20 * one)
     }
 

@@ -68,7 +68,7 @@ private struct Machine {
                 var timers: AppTimers? = machine.timers()
                 let steps = Steps()
                 steps.add {
-                    timers.map { machine.update($0, machine.apps) }
+                    timers.map { machine.update($0, [machine.apps[0]]) }
                 } until: {
                     machine.launched == ["a.a"]
                 }
@@ -78,6 +78,8 @@ private struct Machine {
                     for event in [
                         Event.spawned(instance), .exited(instance, .exited(0)), .emptied(instance),
                     ] { machine.ground.core.handle(event) }
+                    // The others are not installed before, because the first launch may take long.
+                    timers.map { machine.update($0, machine.apps) }
                     // The next daemon knows what is over, and a removed app is forgotten.
                     timers = machine.timers()
                     timers.map { machine.update($0, machine.apps) }
