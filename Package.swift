@@ -156,7 +156,8 @@ let package = Package(
 
         // Tests, from the bottom up. The loop owns its thread, so its own tests run it in a process:
         // systemd-probe.
-        .testTarget(name: "GreenroomLifecycleTests", dependencies: ["GreenroomLifecycle"]),
+        .testTarget(
+            name: "GreenroomLifecycleTests", dependencies: ["GreenroomLifecycle", "TestSupport"]),
         .testTarget(
             name: "GreenroomSimulatorTests",
             dependencies: ["GreenroomSimulator", "GreenroomLifecycle"]),

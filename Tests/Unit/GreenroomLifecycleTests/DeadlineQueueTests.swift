@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import GreenroomLifecycle
@@ -6,7 +7,7 @@ import Testing
     @Test func `agrees with a sorted list`() {
         var queue = DeadlineQueue()
         var model: [InstanceIdentifier: Instant] = [:]
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator()
         for _ in 0..<5_000 {
             let id = InstanceIdentifier(UInt64.random(in: 0..<40, using: &generator))
             let instant = Instant(nanoseconds: UInt64.random(in: 0..<1_000, using: &generator))

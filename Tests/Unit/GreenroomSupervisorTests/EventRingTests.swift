@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import GreenroomSupervisor
@@ -85,7 +86,7 @@ struct EventRingTests {
 
     @Test func `a damaged ring is not trusted and never crashes the reader`() {
         defer { memory.deallocate() }
-        var dice = SystemRandomNumberGenerator()
+        var dice = SeededGenerator()
         for _ in 0..<300 {
             let ring = open()
             for number in 1...20 { _ = ring.append(event(number), owner: 7) }

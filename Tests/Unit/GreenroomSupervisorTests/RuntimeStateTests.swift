@@ -1,4 +1,5 @@
 import GreenroomLifecycle
+import TestSupport
 import Testing
 
 @testable import GreenroomSupervisor
@@ -283,12 +284,12 @@ final class RuntimeStateTests {
     }
 
     @Test func `random bytes in the mapping never crash the reader`() {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator()
         let (state, _) = open()
         for number in 1...200 { state.save(record(UInt64(number))) }
         for _ in 0..<200_000 {
             let offset = 8 + Int(generator.next(upperBound: UInt64(memory.count - 8)))
-            memory[offset] = UInt8.random(in: 0...255)
+            memory[offset] = UInt8.random(in: 0...255, using: &generator)
         }
         let (_, contents) = open()
         #expect(contents.instances.count + contents.damagedCount <= RuntimeState.instanceSlotCount)
