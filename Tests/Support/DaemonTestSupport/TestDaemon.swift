@@ -184,7 +184,11 @@ public final class TestDaemon {
         try process?.waitForExit()
         process = nil
         endedInOrder = false
-        for keeper in keepers { try Processes.awaitEnd(of: keeper) }
+        // A socket that the test lends stays open, and a keeper stays that waits for its app's memory.
+        try Processes.wait("the daemon's socket is not closed") {
+            !keepers.contains(where: Processes.isAlive)
+                || (try? UnixSocket.connect(to: socketPath, .stream)) == nil
+        }
     }
 
     /// Sends SIGTERM, on which the daemon ends the apps, the spawner and itself.
