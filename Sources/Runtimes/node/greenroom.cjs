@@ -9,11 +9,12 @@
 const Module = module.constructor;
 const fs = require('fs');
 const path = require('path');
+const Beginning = require('./beginning.cjs');
 const Learned = require('./learned.cjs');
 
 const recordLimit = 65_536; // in bytes; the daemon reads no longer record
 // Why Node starts anew (enum gr_anew_reason in CPrewarm/wire.h).
-const otherOptions = 1, otherProgram = 2, changed = 4, otherVariables = 5, failed = 7;
+const otherOptions = 1, otherProgram = 2, otherBeginning = 3, changed = 4, otherVariables = 5, failed = 7;
 // The variables that Node reads at its start. NODE_PATH and HOME are read again at the launch.
 const variables = 'NODE_CHANNEL_* NODE_CLUSTER_* NODE_COMPILE_* NODE_DEBUG* NODE_DISABLE_* NODE_EXTRA_* NODE_ICU_* ' +
   'NODE_NO_* NODE_OPTIONS NODE_PENDING_* NODE_PRESERVE_* NODE_REDIRECT_* NODE_REPL_* NODE_SKIP_* NODE_TLS_* ' +
@@ -76,11 +77,12 @@ function prepare() {
       settle(runMain.value);
       const learned = load(runtime, imports.split('\n').filter((line) => line !== ''));
       watchFiles(runtime, learned?.modules ?? Object.values(require.cache), learned?.descriptions ?? []);
-      learned?.hide();
+      learned?.compare();
       const words = runtime.wait();
       if (!words) giveUp('nobody waits for this process');
       try {
         become(runtime, words);
+        if (learned?.isBegun === false) runtime.startAnew(otherBeginning);
         learned?.launched();
         atEnd?.(() => recordImports(runtime, record));
       } catch {
@@ -107,7 +109,8 @@ function isTold() {
 // Loads what the lines name. Lines that were learned have stamps. The author of any other list knows the effects.
 function load(runtime, lines) {
   const isLearned = lines.some((line) => line.includes('\t'));
-  const isTelling = isLearned && isTold();
+  const begins = lines.some((line) => line.startsWith('?begins:'));
+  const isTelling = isLearned && (isTold() || begins && !Beginning.isKnown(optionsOf(process.execArgv)));
   const learned = isLearned && !isTelling ? new Learned(runtime, lines, loadNamed, giveUp) : undefined;
   if (!isLearned) lines.forEach(loadNamed);
   // Node is to look up again which file a name means.

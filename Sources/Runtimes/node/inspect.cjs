@@ -1,6 +1,6 @@
 // Finds out for Greenroom what modules do besides defining things when they are loaded. It runs in a separate process.
 //
-//     node [OPTIONS] inspect.cjs <LIST
+//     node [OPTIONS] inspect.cjs [PROGRAM] <LIST
 //
 // LIST has a module on each line: a builtin ("node:fs") or a path, as `require.cache` spells it. libgreenroom-trace.so is
 // preloaded: it writes which functions of the C library were called, and this file tells it, by getenv(3), where each
@@ -9,14 +9,19 @@
 //
 // An answer that many launches share is a question of the list, which the hook asks again when the program wants the
 // module: ?terminal, ?argument:WORD, ?variables:PREFIX, ?stderr (which is kept and not used), each with =PATH.
+//
+// What PROGRAM requires first (beginning.cjs) is loaded first, in its order. It may load builtin modules that take functions of
+// others (`takes`), because a launch is started anew unless it begins with the same requires.
 'use strict';
 const Module = module.constructor;
 const fs = require('fs');
 const path = require('path');
+const Beginning = require('./beginning.cjs');
 const World = require('./world.cjs');
 const watchRequires = require('./requires.cjs');
 const callers = require('./callers.cjs');
 const inspector = require('inspector');
+const { types } = require('util');
 
 const variables = process.env;
 const tell = (text) => void variables[`greenroom ${text}`];
@@ -27,13 +32,22 @@ const progress = [];
 const does = (reason) => tell(`does ${reason}`);
 const ask = (question) => tell(`reads ?${question}=${progress.at(-1)}`);
 
+// The program, and what it requires first.
+const [called] = process.argv.splice(2);
+const program = called && Beginning.isKnown(process.execArgv) ? Beginning.programOf(called) : undefined;
+const words = program ? Beginning.beginningOf(program) : [];
+let isFirst = false;
+// It gives what another module has at this moment, which the program may have replaced.
+const takes = (name) => isFirst ? tell(`takes ${name}`) : does('known');
+
 const PlainError = Error;
 
 // The place of the code that has called the function which calls this one.
 const place = () => callers().find((site) => site.getFileName());
 const caller = () => place()?.getFileName() ?? '';
 
-for (const name of World.plain) require(name);
+const first = words.length > 0 ? World.first : [];
+for (const name of [...World.plain, ...first]) require(name);
 // Node makes these values when they are first asked for.
 for (const key of Object.getOwnPropertyNames(globalThis)) void globalThis[key];
 
@@ -243,8 +257,13 @@ for (const [name, reason] of Object.entries(made)) {
   });
 }
 // Node makes these classes when they are first asked for.
-for (const key of ['ReadStream', 'WriteStream', 'FileReadStream', 'FileWriteStream']) noteReads(fs, key, () => does('known'));
-noteReads(globalThis, 'crypto', () => does('known'));
+for (const key of ['ReadStream', 'WriteStream', 'FileReadStream', 'FileWriteStream']) noteReads(fs, key, () => takes('fs'));
+noteReads(globalThis, 'crypto', () => takes('crypto'));
+// What is set here is not found by a comparison.
+for (const [name, key] of [['http', 'globalAgent'], ['crypto', 'fips'], ['crypto', 'DEFAULT_ENCODING']]) {
+  if (words.length > 0) noteReads(require(name), key, () => undefined);
+}
+if (words.length > 0) watch(require('http'), ['setMaxIdleHTTPParsers'], 'state');
 
 // Notes work that a module leaves for later. A promise that nobody waits for yet may be rejected.
 require('async_hooks').createHook({ init: () => progress.length > 0 && does('async') }).enable();
@@ -273,7 +292,7 @@ let world, listeners;
 const listenersNow = () => [process.exitCode, process.domain, Object.getOwnPropertyDescriptor(process, 'mainModule')?.get,
   ...Module.globalPaths, ...process._preload_modules ?? [], ...Object.entries(process._events).flat()];
 function takeWorld() {
-  world = World.whole();
+  world = World.whole(first);
   listeners = listenersNow();
 }
 function compareWorld() {
@@ -336,7 +355,7 @@ Module._load = function (request, parent, isMain) {
   }
   if (file === undefined || !path.isAbsolute(file)) {
     const name = file?.replace(/^node:/, '');
-    if (name !== undefined && !World.plain.has(name)) does('known');
+    if (name !== undefined && !World.plain.has(name)) World.first.has(name) ? takes(name) : does('known');
     if (World.asking.has(name)) ask('stderr');
     return loadAsNode(request, parent, isMain);
   }
@@ -345,8 +364,9 @@ Module._load = function (request, parent, isMain) {
     return loadAsNode(request, parent, isMain);
   }
   return during(file, () => {
-    if (known.test(file)) does('known');
+    if (known.test(file) || file === program) does('known');
     if (known.test(file)) throw new PlainError('it is known to change what all modules share');
+    if (file === program) throw new PlainError('it is the program');
     if (!isTrusted(realpathSync(file))) throw new PlainError('another user may have written it');
     return loadAsNode(request, parent, isMain);
   });
@@ -378,8 +398,41 @@ process.reallyExit = () => {
 };
 process.on('uncaughtException', () => undefined); // of work that a module has left
 
+// Loads what the program requires first. This ends before what could not be loaded in a prewarm, and after what a statement takes
+// from a module by other code.
+async function loadFirst() {
+  isFirst = true;
+  const files = Beginning.filesOf(words, program, resolveFilename);
+  for (const [i, word] of words.entries()) {
+    const file = files[i], name = file?.replace(/^node:/, '');
+    // Those of `asking`, and `process`, make streams when they are loaded.
+    const isBuiltin = World.first.has(name) || (World.plain.has(name) && !World.asking.has(name) && name !== 'process');
+    if (!isBuiltin && !/^\/usr\/.*\.js$|\/node_modules\/.*\.js$/.test(file)) break;
+    tell(`first ${word}\t${isBuiltin ? `node:${name}` : file}`);
+    let exports;
+    try {
+      if (!isBuiltin) exports = Module._load(file, undefined, false);
+      else exports = during(`node:${name}`, () => (World.first.has(name) && takes(name), require(name)));
+    } catch {
+      break;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    takeWorld();
+    if (!isPlain(exports, Beginning.namesOf(word))) break;
+  }
+  isFirst = false;
+  tell('first -');
+}
+
+// Whether to take these properties runs no code.
+function isPlain(exports, names) {
+  return names.length === 0 || !types.isProxy(exports)
+    && names.every((name) => Object.getOwnPropertyDescriptor(Object(exports), name)?.writable !== undefined);
+}
+
 takeWorld();
 (async () => {
+  if (words.length > 0) await loadFirst();
   for (const name of names) {
     if (cache[name]) continue;
     try {

@@ -6,9 +6,14 @@
 //
 // What a module could have found: files, variables, the arguments, terminals, and what all modules share (world.cjs). That
 // it has asked for nothing else, and has changed nothing else, is what the inspection has proved (inspect.cjs).
+//
+// A list may begin with what the program requires first (beginning.cjs). These requires may load builtin modules that take
+// functions of others. The builtin modules stay loaded, so a launch must begin with the same requires, which find the same.
 'use strict';
 const Module = module.constructor;
 const fs = require('fs');
+const path = require('path');
+const Beginning = require('./beginning.cjs');
 const Compiled = require('./compiled.cjs');
 const World = require('./world.cjs');
 const callers = require('./callers.cjs');
@@ -43,6 +48,12 @@ module.exports = class Learned {
   #loadPlainly = Module._load;
   #hidden = new Map();
   #stamps = new Map();
+  // What the program must require first: words, the files or builtin modules that they mean, and the groups that they load.
+  #words = [];
+  #files = [];
+  #first = [];
+  // The last of these groups that the program has got. It gets each after the one before, which may have modules of it.
+  #lastGiven;
   #compiled;
   #runtime;
   #load;
@@ -68,7 +79,11 @@ module.exports = class Learned {
     const stamps = this.#stamps, compiled = [], questions = new Map();
     for (const line of lines) {
       const [name, stamp] = line.split('\t');
-      if (name.startsWith('?')) {
+      if (name.startsWith('?begins:')) {
+        const [, word, file = Beginning.moduleOf(word)] = /^\?begins:([^=]+)(?:=(.*))?$/.exec(name);
+        this.#words.push(word);
+        this.#files.push(file);
+      } else if (name.startsWith('?')) {
         const [, question, file] = /^\?(.*?)=(\/.*)/.exec(name) ?? [undefined, name];
         questions.set(file, [...questions.get(file) ?? [], question]);
       } else {
@@ -113,14 +128,20 @@ module.exports = class Learned {
     let requires;
     const end = watchRequires((made) => requires.push(made));
     const loaded = new Set();
-    for (const root of this.#stamps.keys()) {
-      if (loaded.has(root)) continue;
+    const load = (root, isFirst) => {
+      if (loaded.has(root)) return;
       requires = [];
       forgetPaths();
-      const group = this.#loadGroup(root, requires);
+      const group = this.#loadGroup(root, requires, isFirst);
       group.questions = group.modules.flatMap(({ filename }) => questions.get(filename) ?? []);
       group.modules.forEach(({ filename }) => loaded.add(filename));
+    };
+    for (const file of this.#files) {
+      if (path.isAbsolute(file)) load(file, true);
+      else this.#load(file.startsWith('node:') ? file : `node:${file}`);
     }
+    this.#hide(...this.#first);
+    for (const root of this.#stamps.keys()) load(root, false);
     end();
     Object.defineProperty(process, 'cwd', plainCwd);
     giveBack();
@@ -184,7 +205,7 @@ module.exports = class Learned {
     });
   }
 
-  #loadGroup(root, requires) {
+  #loadGroup(root, requires, isFirst) {
     const before = new Set(Object.keys(this.#cache));
     const builtins = new Set(), worlds = this.#worlds, common = this.#common;
     const { _load: plainLoad } = Module;
@@ -193,7 +214,7 @@ module.exports = class Learned {
       if (words[0]) requests.push([request, words[0].path]);
       const result = plainLoad.call(this, request, ...words);
       const name = String(request).replace(/^node:/, '');
-      if (World.plain.has(name)) {
+      if (World.plain.has(name) || (isFirst && World.first.has(name))) {
         builtins.add(name);
         if (!worlds.has(name)) worlds.set(name, World.of(result, common));
       }
@@ -208,27 +229,50 @@ module.exports = class Learned {
     const paths = Object.entries(Module._pathCache).slice(1);
     // Node keeps what it has read of these modules' packages, even if the modules are dropped.
     this.modules.push(...modules);
-    for (const { filename } of modules) delete this.#cache[filename];
     const group = { root, modules, builtins, requires, paths, requests, leavesProperty };
-    // For a small group, a comparison takes longer than to load the modules anew. They have changed nothing.
-    if (modules.length >= fewest || sizeOf(modules) >= smallest) {
-      this.#groups.add(group);
-      for (const { filename } of modules) this.#hidden.set(filename, group);
-    } else {
-      this.#forgetFiles(group);
-    }
+    // The next of the first requires finds these modules.
+    if (isFirst) this.#first.push(group);
+    else this.#hide(group);
     return group;
   }
 
-  // Hides the modules from the program, which has not asked for them yet.
-  hide() {
+  // Hides groups that belong together.
+  #hide(...groups) {
+    const modules = groups.flatMap((group) => group.modules);
+    for (const { filename } of modules) delete this.#cache[filename];
+    // For few modules, a comparison takes longer than to load the modules anew. They have changed nothing.
+    if (modules.length < fewest && sizeOf(modules) < smallest) {
+      groups.forEach((group) => this.#forgetFiles(group));
+      return;
+    }
+    for (const group of groups) {
+      this.#groups.add(group);
+      for (const { filename } of group.modules) this.#hidden.set(filename, group);
+    }
+  }
+
+  // Makes sure, before the pause, that nothing has changed which all modules share.
+  compare() {
     // V8 optimizes code that runs often, and it then takes a tenth of the time.
     for (let count = 0; count < 10; count++) {
+      if (this.#words.length > 0) Beginning.warmUp();
       for (const group of [...this.#groups].slice(0, count > 0 ? 3 : Infinity)) {
         const worlds = [this.#common, ...[...group.builtins].map((name) => this.#worlds.get(name))];
         if (!worlds.every((world) => world.isUnchanged())) this.#giveUp('what was loaded has changed what all modules share');
       }
     }
+  }
+
+  // Whether the program begins with the requires that have come first before the pause, and these would do the same now. If
+  // a module of theirs had to be loaded anew, it would find all their builtin modules loaded.
+  get isBegun() {
+    if (this.#words.length === 0) return true;
+    const program = Beginning.programOf(process.argv[1]), words = program ? Beginning.beginningOf(program) : [];
+    if (!this.#words.every((word, i) => word === words[i])) return false;
+    const files = Beginning.filesOf(this.#words, program);
+    return files.every((file, i) => file === this.#files[i]) && process.env.TZ === this.#zone
+      && Module.globalPaths.join() === this.#folders && this.#first.every(({ modules, questions }) =>
+        questions.every(isAnsweredNo) && !modules.some(({ filename }) => filename === program));
   }
 
   launched() {
@@ -254,7 +298,7 @@ module.exports = class Learned {
       // No group can be used any more if the program has changed something.
       if (!this.#common.isUnchanged(isHarmless) || !this.#calls.isUnchanged() || Compiled.isObserved()) {
         this.#groups.forEach((each) => this.#forget(each));
-      } else if (file === group.root && this.#isAsBefore(group)) {
+      } else if (file === group.root && this.#isNext(group) && this.#isAsBefore(group)) {
         parent = this.#requirer();
       }
     } catch {
@@ -262,6 +306,7 @@ module.exports = class Learned {
     }
     this.#forget(group, parent);
     if (!parent) return undefined;
+    if (this.#first.includes(group)) this.#lastGiven = group;
     // A direct run makes these streams now.
     for (const name of ['stdout', 'stderr']) if (group.questions.includes(name)) void process[name];
     if (group.leavesProperty) Error.prepareStackTrace = undefined;
@@ -290,6 +335,9 @@ module.exports = class Learned {
 
   #forget(group, isGiven) {
     this.#groups.delete(group);
+    if (!isGiven && this.#first.includes(group)) {
+      this.#first.forEach((other) => this.#groups.has(other) && this.#forget(other));
+    }
     for (const { filename } of group.modules) this.#hidden.delete(filename);
     if (!isGiven) this.#forgetFiles(group);
     else group.modules.forEach(({ filename }) => this.#compiled.drop(filename));
@@ -309,6 +357,11 @@ module.exports = class Learned {
       }
     }
     for (const [key, property] of plain) Object.defineProperty(Module, key, property);
+  }
+
+  #isNext(group) {
+    const place = this.#first.indexOf(group);
+    return place < 0 || this.#first[place - 1] === this.#lastGiven;
   }
 
   #isAsBefore(group) {

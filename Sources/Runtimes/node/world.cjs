@@ -16,6 +16,12 @@ const plain = new Set(('assert assert/strict async_hooks buffer constants diagno
   'module os path path/posix path/win32 perf_hooks process querystring readline readline/promises stream ' +
   'stream/consumers stream/promises stream/web string_decoder timers timers/promises tty url util util/types vm').split(' ')
   .filter((name) => Module.builtinModules.includes(name)));
+// Builtin modules that take functions or classes of others when they are loaded, and do nothing else: they read no files and
+// variables, and keep nothing that differs from launch to launch. A program's first requires may load them: nothing has
+// replaced anything before. `dns` reads the system's
+// configuration, `cluster`, `http2` and `repl` look at variables or streams, and `worker_threads` changes what all modules share.
+const first = new Set('net http https zlib crypto tls child_process dgram punycode'.split(' ')
+  .filter((name) => Module.builtinModules.includes(name)));
 // The modules that Node itself uses to load a module, and those from which others are made.
 const common = ['buffer', 'events', 'module', 'path', 'process', 'stream', 'url', 'util', 'vm'];
 
@@ -150,6 +156,7 @@ class World {
 
   static plain = plain;
   static asking = asking;
+  static first = first;
 
   // The world that every module can find.
   static common() {
@@ -160,9 +167,9 @@ class World {
     return new World([builtin], 3, others);
   }
 
-  // The world of all these builtin modules, one step larger.
-  static whole() {
-    return new World([globalThis, ...[...plain].map(builtin), ...unnamed(), ...distant()], 4);
+  // The world of all plain builtin modules, and of these others, one step larger.
+  static whole(others = []) {
+    return new World([globalThis, ...[...plain, ...others].map(builtin), ...unnamed(), ...distant()], 4);
   }
 }
 

@@ -257,7 +257,7 @@ void trace_obey(const char *command) {
         char *place = place_count < PLACES ? strdup(text) : NULL;
         if (place) places[place_count++] = place;
         write_line(copy, text, NULL);
-    } else if (!strcmp(copy, "vouched") || !strcmp(copy, "unknown")) {
+    } else if (!strcmp(copy, "vouched") || !strcmp(copy, "unknown") || !strcmp(copy, "first")) {
         write_line(copy, text, NULL);
     } else {
         trace_line(copy, text);

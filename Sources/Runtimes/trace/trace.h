@@ -28,6 +28,8 @@ void trace_question_for_terminal(void);
 ///     end NAME<TAB>PATH     it has ended; PATH is its file, or empty
 ///     fails NAME            the same as "end", for a module that has failed
 ///     does REASON, spares REASON, reads VARIABLE, needs NAME, place FOLDER
+///     first WORD<TAB>FILE   the program requires this first; "first -" ends its beginning
+///     takes NAME            a module loads a builtin one that takes what others have at this moment
 ///     key terminal          the hook starts a launch on a terminal anew, where somebody has asked
 ///     key files             the hook compares files of the user that were read or looked for
 ///     done                  the last module has ended; ends the process
