@@ -15,6 +15,10 @@
 ///     reads VARIABLE          it reads a variable; * stands for all, and ?terminal for the question
 ///                             whether a standard stream is a terminal (in traces of Node, this is
 ///                             ?QUESTION=MODULE)
+///     first WORD FILE         the program requires this first (`node/beginning.cjs`), and it is this
+///                             file or builtin module; "first -" ends these requires
+///     takes NAME              the module in progress loads a builtin one that takes what others
+///                             have at this moment, as only the first requires may
 ///     place FOLDER            modules are installed here
 ///     vouched NAME VERSION    a profile's distribution, in a version that the profile knows
 ///     unknown NAME VERSION    in another one; - if it was not found
@@ -58,6 +62,9 @@ struct ImportTrace {
     private var begun: [(name: String, root: String)] = []
     private var data: [File] = []
     private var version: LearnedImports.Version?
+    /// What the program requires first, and the modules that may be loaded only then.
+    private var first: [(word: String, file: String)] = []
+    private var taking: Set<String> = []
 
     /// A file that is read while a module is loaded.
     private struct File {
@@ -144,6 +151,11 @@ struct ImportTrace {
             } else if let module = inProgress.last {
                 readers[text, default: []].insert(module)
             }
+        case "first":
+            guard let stamp, first.count <= Limit.modules else { return }
+            first.append((text, stamp))
+        case "takes":
+            if let module = inProgress.last { taking.insert(module) }
         case "place":
             guard text.hasPrefix("/"), text != "/", places.count <= Limit.places,
                 !places.contains(text + "/")
@@ -231,7 +243,6 @@ struct ImportTrace {
         guard isWithinLimits else { return nil }
         var reasons = reasons(for: names, excluding: isExcluded)
         for name in failed { reasons[name] = reasons[name] ?? "fails" }
-        let causes = causes(of: reasons)
         let (needed, questions) = (needed, questions)
         // The hook itself watches the descriptions of packages.
         let files = Dictionary(
@@ -239,6 +250,39 @@ struct ImportTrace {
         var (imports, paths): ([(name: String, stamp: String)], Set<String>) = ([], [])
         var (byteCount, steps) = (0, 0)
         var (listed, refused): (Set<String>, [LearnedImports.Refusal]) = ([], [])
+        /// Adds the modules to the list, if it can have them as well.
+        func add(_ group: [String], beginning: [(name: String, stamp: String)] = []) -> Bool {
+            // If the group is refused, the next name may need the same modules.
+            steps += group.reduce(0) {
+                $0 + (files[$1]?.count ?? 0) + (questions[$1]?.count ?? 0)
+            }
+            guard steps < Limit.steps else { return false }
+            // Only files that these modules read are listed: a file that only a refused module
+            // reads may change with each run.
+            var morePaths = paths
+            let moreFiles = group.flatMap { files[$0] ?? [] }.filter {
+                morePaths.insert($0.path).inserted
+            }
+            let more =
+                beginning + moreFiles.map { (name: "=" + $0.path, stamp: $0.stamp) }
+                + group.map { (name: $0, stamp: stamps[$0]!) }
+                + group.flatMap { questions[$0] ?? [] }.map { (name: $0, stamp: "-") }
+            let moreBytes = LearnedImports.byteCount(of: more)
+            guard
+                morePaths.count <= Limit.data,
+                LearnedImports.fits(
+                    count: imports.count + more.count, byteCount: byteCount + moreBytes)
+            else { return false }
+            imports += more
+            paths = morePaths
+            byteCount += moreBytes
+            listed.formUnion(group)
+            return true
+        }
+        let (begins, modules) = beginning(causes(of: reasons), needed, &steps)
+        if !begins.isEmpty { _ = add(modules, beginning: begins) }
+        for name in taking.subtracting(listed) { reasons[name] = reasons[name] ?? "known" }
+        let causes = causes(of: reasons)
         for name in names where !listed.contains(name) {
             func refuse(for reason: String, _ cause: String) {
                 refused.append(.init(name: name, reason: reason, cause: cause))
@@ -256,42 +300,35 @@ struct ImportTrace {
                 refuse(for: "fails", missing)
                 continue
             }
-            // If the group is refused, the next name may need the same modules.
-            steps += group.reduce(0) {
-                $0 + (files[$1]?.count ?? 0) + (questions[$1]?.count ?? 0)
-            }
-            guard steps < Limit.steps else {
-                refuse(for: "limit", name)
-                continue
-            }
-            // Only files that these modules read are listed: a file that only a refused module
-            // reads may change with each run.
-            var morePaths = paths
-            let moreFiles = group.flatMap { files[$0] ?? [] }.filter {
-                morePaths.insert($0.path).inserted
-            }
-            let more =
-                moreFiles.map { (name: "=" + $0.path, stamp: $0.stamp) }
-                + group.map { (name: $0, stamp: stamps[$0]!) }
-                + group.flatMap { questions[$0] ?? [] }.map { (name: $0, stamp: "-") }
-            let moreBytes = LearnedImports.byteCount(of: more)
-            guard
-                morePaths.count <= Limit.data,
-                LearnedImports.fits(
-                    count: imports.count + more.count, byteCount: byteCount + moreBytes)
-            else {
-                refuse(for: "limit", name)
-                continue
-            }
-            imports += more
-            paths = morePaths
-            byteCount += moreBytes
-            listed.formUnion(group)
+            if !add(group) { refuse(for: "limit", name) }
         }
         imports += compiled(of: names.filter { !listed.contains($0) }, reasons, beside: imports)
         return LearnedImports(
             imports: imports, refused: refused,
             variables: asked(by: listed).filter { $0.first != "?" })
+    }
+
+    /// What the program must require first for this list: the requires up to the last one that loads
+    /// a builtin module which takes what others have; and the modules that they load. No module of
+    /// theirs is refused. All of them come in the program's order, so they may share modules.
+    private func beginning(
+        _ causes: [String: String], _ needed: [String: [String]], _ steps: inout Int
+    ) -> (lines: [(name: String, stamp: String)], modules: [String]) {
+        var (lines, modules): ([(name: String, stamp: String)], [String]) = ([], [])
+        var (lineCount, moduleCount) = (0, 0)
+        var seen: Set<String> = []
+        for (word, file) in first {
+            let group = group(of: file, needed, &steps)
+            let line = "?begins:" + word + (file.first == "/" ? "=" + file : "")
+            guard steps < Limit.steps, LearnedImports.canList(line),
+                group.allSatisfy({ causes[$0] == nil && stamps[$0] != nil })
+            else { break }
+            lines.append((line, "-"))
+            modules += group.filter { $0.first == "/" && seen.insert($0).inserted }
+            guard !taking.isDisjoint(with: group) else { continue }
+            (lineCount, moduleCount) = (lines.count, modules.count)
+        }
+        return (Array(lines.prefix(lineCount)), Array(modules.prefix(moduleCount)))
     }
 
     /// The lines of modules that are compiled before the pause and run at the launch, of those that

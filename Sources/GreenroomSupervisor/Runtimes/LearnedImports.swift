@@ -20,7 +20,8 @@ struct LearnedImports: Hashable, Sendable {
     /// the path, and lines that begin with ?: calls of functions with their values, and ?terminal
     /// if the imports have asked whether a standard stream is a terminal and found none (the hook
     /// starts a launch with a terminal anew). Between the modules, ?begins: and a word of
-    /// `python/beginning.py`: what the program must import first.
+    /// `python/beginning.py`: what the program must import first. Node's list begins with such lines
+    /// (`node/beginning.cjs`), which go on with = and the file that the word means.
     let lines: [String]
     let refused: [Refusal]
     /// The variables that the imports read. They must be the same at a launch.

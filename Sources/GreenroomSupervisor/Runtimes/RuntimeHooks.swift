@@ -54,7 +54,7 @@ extension Runtime {
         case .python: shared + ["python/sitecustomize.py"]
         case .node:
             shared
-                + ["greenroom", "learned", "compiled", "world", "callers", "requires"]
+                + ["greenroom", "learned", "beginning", "compiled", "world", "callers", "requires"]
                 .map { "node/\($0).cjs" }
         case .ruby: shared + ["ruby/greenroom.rb"]
         case .perl: shared + ["perl/Greenroom.pm"]

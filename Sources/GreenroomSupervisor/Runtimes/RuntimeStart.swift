@@ -45,22 +45,25 @@ struct RuntimeStart: Hashable, Sendable {
     }
 
     /// The words of a process that inspects imports, whose names it reads from its standard input.
-    /// That of Python also reads what the manifest's script imports first.
+    /// Those of Python and Node also read what the manifest's script imports first.
     var inspection: [String] {
         switch runtime {
         case .python:
             command.boot + [
                 "-S", "\(hooks)/python/inspect_imports.py", "-",
                 "\(hooks)/libgreenroom-inspect.so",
-            ] + command.program.prefix(1).filter { $0.hasPrefix("/") }
+            ] + script
         case .perl: command.boot + ["\(hooks)/perl/inspect.pl"]
         case .ruby: command.boot + ["\(hooks)/ruby/inspect.rb"]
         case .r: wordsOfR("\(hooks)/r/inspect.R")
-        case .node: command.boot + ["\(hooks)/node/inspect.cjs"]
+        case .node: command.boot + ["\(hooks)/node/inspect.cjs"] + script
         case .java: wordsOfJava(agentOptions: "=inspect")
         case .emacs: command.boot.prefix(1) + ["-Q", "-batch", "-l", "\(hooks)/emacs/inspect.el"]
         }
     }
+
+    /// The script that the manifest names, if it does.
+    private var script: [String] { command.program.prefix(1).filter { $0.hasPrefix("/") } }
 
     /// The files that the inspecting process is made of. Its findings are valid only with these
     /// files.
@@ -74,7 +77,8 @@ struct RuntimeStart: Hashable, Sendable {
             case .ruby: ["ruby/inspect.rb"]
             case .r: ["r/inspect.R"]
             case .node:
-                ["inspect", "learned", "world", "requires", "callers"].map { "node/\($0).cjs" }
+                ["inspect", "learned", "beginning", "world", "requires", "callers"]
+                    .map { "node/\($0).cjs" }
             case .java: ["libgreenroom-jvm.so"]
             case .emacs: ["emacs/inspect.el"]
             }

@@ -287,6 +287,54 @@ import Testing
         #expect(found.refused == [.init(name: "b", reason: "shared", cause: "x")])
     }
 
+    @Test func `what a program requires first may take what others have, and share modules`()
+        throws
+    {
+        let found = try #require(
+            Self.readGroups(
+                "first a /a", "begin /a", "begin /x", "end /x 9", "end /a 1", "first http node:http",
+                "begin node:http", "takes http", "end node:http -", "first b{y,z} /b", "begin /b",
+                "needs /x", "takes net", "reads ?terminal=/b", "end /b 2", "first c /c", "begin /c",
+                "end /c 3", "first -", "begin /d", "needs /x", "end /d 4",
+                names: ["/a", "/x", "/b", "/c", "/d"]))
+        #expect(
+            found.lines == [
+                "?begins:a=/a\t-", "?begins:http\t-", "?begins:b{y,z}=/b\t-", "/a\t1", "/x\t9",
+                "/b\t2", "?terminal=/b\t-", "/c\t3", "~/d\t-",
+            ])
+        #expect(found.refused == [.init(name: "/d", reason: "shared", cause: "/x")])
+    }
+
+    @Test func `what a program requires first ends before a refused module, and takes nothing then`()
+        throws
+    {
+        let found = try #require(
+            Self.readGroups(
+                "first a /a", "begin /a", "takes net", "end /a 1", "first b /b", "begin /b",
+                "takes http", "begin /c", "does state", "end /c 3", "end /b 2", "first d /d",
+                "begin /d", "takes zlib", "end /d 4", "first -", names: ["/a", "/b", "/c", "/d"]))
+        #expect(found.lines == ["?begins:a=/a\t-", "/a\t1", "~/b\t-", "~/c\t-", "~/d\t-"])
+        #expect(
+            found.refused == [
+                .init(name: "/b", reason: "known", cause: "/b"),
+                .init(name: "/c", reason: "state", cause: "/c"),
+                .init(name: "/d", reason: "known", cause: "/d"),
+            ])
+        let excluded = try #require(
+            Self.readGroups(
+                "first a /a", "begin /a", "takes net", "end /a 1", "first -", names: ["/a"],
+                excluded: ["/a"]))
+        #expect(excluded.lines.isEmpty)
+    }
+
+    @Test func `a program that requires nothing of that kind first has the plain list`() throws {
+        let found = try #require(
+            Self.readGroups(
+                "first fs node:fs", "begin node:fs", "end node:fs -", "first a /a", "begin /a",
+                "end /a 1", "first -", names: ["/a"]))
+        #expect(found.lines == ["/a\t1"])
+    }
+
     @Test func `one that fails keeps out what needs it`() throws {
         let found = try #require(
             Self.readGroups(

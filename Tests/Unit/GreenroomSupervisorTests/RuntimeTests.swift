@@ -158,6 +158,10 @@ import Testing
             command: try RuntimeCommand(["node", "--no-warnings", "x.js"], of: .node), hooks: "/h",
             imports: [], processName: nil)
         #expect(node.inspection == ["node", "--no-warnings", "/h/node/inspect.cjs"])
+        let script = RuntimeStart(
+            runtime: .node, command: try RuntimeCommand(["node", "/x.js", "a"], of: .node),
+            hooks: "/h", imports: [], processName: nil)
+        #expect(script.inspection == ["node", "/h/node/inspect.cjs", "/x.js"])
         #expect(r.inspection == ["Rscript", "/h/r/inspect.R"])
         #expect(
             java.inspection == [
