@@ -128,19 +128,40 @@ def listed(found, names):
     needed, lines, taken = {}, [], set()
     for importer, name in found.needs:
         needed.setdefault(importer, set()).add(name)
-    for root in names:
+
+    def group_of(root):
         group, queue = [], [root]
         while queue:
             name = queue.pop()
             if name not in group:
                 group.append(name)
                 queue += sorted(needed.get(name, ()))
-        if root in taken or root not in found.stamps or taken & set(group) or any(name in found.does for name in group):
+        return group
+
+    def add(group):
+        group = [name for name in group if name not in taken and name[0] == "/"]
+        taken.update(group)
+        lines.extend(f"{name}\t{found.stamps[name]}" for name in group)
+        lines.extend(f"{asked}\t-" for asked in sorted(found.reads) if asked[0] == "?" and asked.split("=/")[1] in
+                     [name[1:] for name in group])
+
+    words, count = [], 0
+    for word, file in found.first:
+        group = group_of(file)
+        if any(name in found.does or not found.stamps.get(name) for name in group):
+            break
+        words.append((f"?begins:{word}" + (f"={file}" if file[0] == "/" else ""), group))
+        if found.takes & set(group):
+            count = len(words)
+    lines += [f"{word}\t-" for word, _ in words[:count]]
+    for _, group in words[:count]:
+        add(group)
+    refused = set(found.does) | (found.takes - taken)
+    for root in names:
+        group = group_of(root)
+        if root in taken or root not in found.stamps or taken & set(group) or refused & set(group):
             continue
-        taken |= set(group)
-        lines += [f"{name}\t{found.stamps[name]}" for name in group]
-        lines += [f"{asked}\t-" for asked in sorted(found.reads) if asked[0] == "?" and asked.split("=/")[1] in
-                  [name[1:] for name in group]]
+        add(group)
     folders = {os.path.dirname(name) for name in found.stamps}
     read = {path for module, path in found.readers if module in taken}
     lines += [f"={path}\t{stamp}" for path, stamp in found.data.items() if path in read and path not in found.stamps
@@ -148,9 +169,11 @@ def listed(found, names):
     return lines + [f"~{name}\t-" for name in names if name not in taken and found.stamps.get(name)]
 
 
-def inspection(node, names):
+def inspection(node, names, program=None, options=(), environment=None):
+    """Returns the trace. `program`: what the manifest names, if it names a script."""
     path = node.write("names", "".join(name + "\n" for name in names))
-    return learning.trace([node.interpreter, INSPECT], path, node.base)
+    words = [node.interpreter, *options, INSPECT, *([program] if program else [])]
+    return learning.trace(words, path, environment or node.base)
 
 
 class Packages:

@@ -58,8 +58,9 @@ def imports(findings):
 
 # What each module does first; which module asks for which; the stamps of modules, in the order in which they begin; the
 # variables that are read; the stamps of other files; which module reads which file; and which version of a profile's gem
-# was found ("vouched" or "unknown", with name and version).
-Trace = collections.namedtuple("Trace", "does needs stamps reads data readers versions", defaults=((), ()))
+# was found ("vouched" or "unknown", with name and version); what the program requires first (words and files), and which
+# modules load builtin ones that only such requires may load.
+Trace = collections.namedtuple("Trace", "does needs stamps reads data readers versions first takes", defaults=((), (), (), ()))
 
 
 def trace(words, path, environment):
@@ -69,7 +70,7 @@ def trace(words, path, environment):
     lines = [line.split("\t") for line in run.stdout.splitlines()]
     if run.returncode or lines[-1] != ["done"]:
         raise instance.Refused(f"the inspection failed: {run.returncode}, {lines[-1:]}")
-    found, stack, spared, places = Trace({}, set(), {}, set(), {}, set(), []), [], {}, []
+    found, stack, spared, places = Trace({}, set(), {}, set(), {}, set(), [], [], set()), [], {}, []
     for word, *fields in lines:
         if word in ("begin", "needs") and stack:
             found.needs.add((stack[-1], fields[0]))
@@ -92,6 +93,10 @@ def trace(words, path, environment):
             found.readers.add((stack[-1] if stack else "", fields[0]))
         elif word in ("vouched", "unknown"):
             found.versions.append([word, *fields])
+        elif word == "first" and len(fields) == 2:
+            found.first.append(fields)
+        elif word == "takes" and stack:
+            found.takes.add(stack[-1])
         elif word == "place":
             places.append(fields[0] + "/")
         elif word == "reads":
