@@ -24,8 +24,6 @@ const tokens = Object.fromEntries(Object.entries({
   request: String.raw`require\s*\(\s*(?:'[\w@./:~+-]+'|"[\w@./:~+-]+")\s*\)`,
   semicolon: ';',
   comma: ',',
-  // After the end of a line, this cannot go on with the statement.
-  beginsStatement: String.raw`(?!in(?:stanceof)?(?![\w$]))[A-Za-z_$'"]`,
 }).map(([key, text]) => [key, new RegExp(text, 'y')]));
 
 // A function declaration of this name would be in the place of Node's from the beginning on, wherever it is.
@@ -71,13 +69,9 @@ function wordsOf(text) {
     return found;
   };
   const skip = () => take(tokens.space) ?? '';
-  // Whether the statement ends here.
-  const ends = () => {
-    const isNewLine = /[\n\r\u2028\u2029]/.test(skip());
-    if (place === text.length || take(tokens.semicolon)) return true;
-    tokens.beginsStatement.lastIndex = place;
-    return isNewLine && tokens.beginsStatement.test(text);
-  };
+  // Whether the statement may end here. What would go on with it after the end of a line is none of the statements here, and
+  // it is evaluated after the require.
+  const ends = () => /[\n\r\u2028\u2029]/.test(skip()) || place === text.length || take(tokens.semicolon);
   const request = (names) => {
     const found = take(tokens.request);
     const module = found && /['"](.*)['"]/.exec(found)[1];

@@ -37,6 +37,8 @@ PACKAGES = {
     "keeps_time/index.js": "require('zlib'); exports.x = Date.now() > 1\n",
     "reads/index.js": "exports.x = require('fs').readFileSync(__dirname + '/mark.txt', 'utf8'); require('zlib')\n",
     "runs_program/index.js": "exports.x = require('../../main_again.js'); require('zlib')\n",
+    "circle/index.js": "exports.x = 'circle'; exports.inner = require('./inner.js').y; require('zlib')\n",
+    "circle/inner.js": "const circle = require('circle')\nexports.y = 'inner' + circle.x; exports.isMain = require.main === module; exports.show = () => 1\n",
     "wraps/index.js": "exports.web = require('web'); exports.x = exports.web.x + require('packs').name\n",
 }
 # Programs print this besides.
@@ -266,7 +268,11 @@ def places(node, packages):
     node.same("other beginning: a missing program", [node.folder + "/app/nosuch.js"], anew=HIDDEN, **more)
     node.same("other beginning: standard input", ["/dev/stdin"], given=text.encode(), anew=HIDDEN,
               **dict(more, hides=[(rb"/proc/\d+/fd/pipe:\[\d+\]", b"PIPE")]))
-    node.same("other beginning: one of its modules", [packages.path("web/index.js")], anew=HIDDEN, **more)
+    found = learn(node, packages, node.write("app/main_circle.js", "const circle = require('circle')\nconsole.log(circle)\n"))
+    results.report(f"{node.name}: beginning: a list of a circle", words_of(found) == ["circle"], str(found))
+    settle(node)
+    node.same("other beginning: one of its modules", [packages.path("circle/inner.js")], anew=HIDDEN, **dict(more, imports=found))
+    node.same("beginning: a circle", [node.folder + "/app/main_circle.js"], **dict(more, imports=found))
     node.same("other beginning: after an edit", [script], anew=HIDDEN, change=lambda _: node.write("app/main.js", PATCH + text), **more)
     # Options and variables that make Node find, or run, something else. Nothing is loaded before the pause.
     script = node.write("app/main.js", "const web = require('web')\n" + SHOW)
