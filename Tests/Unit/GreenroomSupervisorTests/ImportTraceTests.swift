@@ -287,15 +287,14 @@ import Testing
         #expect(found.refused == [.init(name: "b", reason: "shared", cause: "x")])
     }
 
-    @Test func `what a program requires first may take what others have, and share modules`()
-        throws
-    {
+    @Test func `first requires may take from others and share modules`() throws {
         let found = try #require(
             Self.readGroups(
-                "first a /a", "begin /a", "begin /x", "end /x 9", "end /a 1", "first http node:http",
-                "begin node:http", "takes http", "end node:http -", "first b{y,z} /b", "begin /b",
-                "needs /x", "takes net", "reads ?terminal=/b", "end /b 2", "first c /c", "begin /c",
-                "end /c 3", "first -", "begin /d", "needs /x", "end /d 4",
+                "first a /a", "begin /a", "begin /x", "end /x 9", "end /a 1",
+                "first http node:http", "begin node:http", "takes http", "end node:http -",
+                "first b{y,z} /b", "begin /b", "needs /x", "takes net", "reads ?terminal=/b",
+                "end /b 2", "first c /c", "begin /c", "end /c 3", "first -", "begin /d", "needs /x",
+                "end /d 4",
                 names: ["/a", "/x", "/b", "/c", "/d"]))
         #expect(
             found.lines == [
@@ -305,9 +304,7 @@ import Testing
         #expect(found.refused == [.init(name: "/d", reason: "shared", cause: "/x")])
     }
 
-    @Test func `what a program requires first ends before a refused module, and takes nothing then`()
-        throws
-    {
+    @Test func `first requires end before a refused module and take nothing`() throws {
         let found = try #require(
             Self.readGroups(
                 "first a /a", "begin /a", "takes net", "end /a 1", "first b /b", "begin /b",
