@@ -27,7 +27,7 @@ const tokens = Object.fromEntries(Object.entries({
 }).map(([key, text]) => [key, new RegExp(text, 'y')]));
 
 // A function declaration of this name would be in the place of Node's from the beginning on, wherever it is.
-const mayReplaceRequire = /\bfunction\b[\s*]*(?:\/[/*]|require\b|[\w$]*\\)/;
+const mayReplaceRequire = /\bfunction\b[\s*]*(?:\/[/*]|<!--|-->|require\b|[\w$]*\\)/;
 // Without these words, no text is an ECMAScript module, whose imports would run first.
 const mayBeModule = /\b(?:import|export|await)\b/;
 const parameters = ['exports', 'require', 'module', '__filename', '__dirname'];
@@ -121,19 +121,26 @@ function programOf(called) {
   }
 }
 
-// Returns the file, or the builtin module, that each word means in this program; undefined for one that is missing.
+// Returns the file, or the builtin module, that each word means in this program; undefined for one that is missing, or of which Node
+// warns: the program would cause the same warning again.
 function filesOf(words, program, resolve = Module._resolveFilename) {
   const asking = Object.assign(new Module(program), { filename: program, paths: Module._nodeModulePaths(path.dirname(program)) });
   const before = new Set(Object.keys(Module._pathCache));
+  const warns = Object.getOwnPropertyDescriptor(process, 'emitWarning');
+  let hasWarned;
+  Object.defineProperty(process, 'emitWarning', { ...warns, value: () => { hasWarned = true; } });
   try {
     return words.map((word) => {
+      hasWarned = false;
       try {
-        return resolve.call(Module, moduleOf(word), asking, false);
+        const file = resolve.call(Module, moduleOf(word), asking, false);
+        return hasWarned ? undefined : file;
       } catch {
         return undefined;
       }
     });
   } finally {
+    Object.defineProperty(process, 'emitWarning', warns);
     for (const key of Object.keys(Module._pathCache)) if (!before.has(key)) delete Module._pathCache[key];
   }
 }

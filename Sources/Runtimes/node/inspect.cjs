@@ -25,7 +25,10 @@ const { types } = require('util');
 
 const variables = process.env;
 const tell = (text) => void variables[`greenroom ${text}`];
-const names = fs.readFileSync(0, 'utf8').split('\n').filter((name) => name !== '' && !name.startsWith('!'));
+const lines = fs.readFileSync(0, 'utf8').split('\n').filter((line) => line !== '');
+const names = lines.filter((line) => !line.startsWith('!'));
+// What the manifest excludes.
+const excluded = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
 
 // The modules in progress, the innermost last.
 const progress = [];
@@ -37,8 +40,15 @@ const [called] = process.argv.splice(2);
 const program = called && Beginning.isKnown(process.execArgv) ? Beginning.programOf(called) : undefined;
 const words = program ? Beginning.beginningOf(program) : [];
 let isFirst = false;
+// What this file reads is nobody's.
+let isComparing = false;
 // It gives what another module has at this moment, which the program may have replaced.
-const takes = (name) => isFirst ? tell(`takes ${name}`) : does('known');
+function takes(name) {
+  if (!isFirst) return does('known');
+  // A module may have replaced something for a moment.
+  if (progress.length > 0 && !isComparing) compareWorld();
+  return tell(`takes ${name}`);
+}
 
 const PlainError = Error;
 
@@ -182,7 +192,7 @@ function noteReads(object, key, note) {
   Object.defineProperty(object, key, {
     configurable: true, enumerable: property.enumerable,
     get() {
-      if (progress.length > 0 && (key === 'stdin' || !/^(?:node:|$)/.test(caller()))) note();
+      if (progress.length > 0 && !isComparing && (key === 'stdin' || !/^(?:node:|$)/.test(caller()))) note();
       return property.get ? property.get.call(object) : property.value;
     },
     set(value) {
@@ -259,11 +269,13 @@ for (const [name, reason] of Object.entries(made)) {
 // Node makes these classes when they are first asked for.
 for (const key of ['ReadStream', 'WriteStream', 'FileReadStream', 'FileWriteStream']) noteReads(fs, key, () => takes('fs'));
 noteReads(globalThis, 'crypto', () => takes('crypto'));
-// What is set here is not found by a comparison.
-for (const [name, key] of [['http', 'globalAgent'], ['crypto', 'fips'], ['crypto', 'DEFAULT_ENCODING']]) {
-  if (words.length > 0) noteReads(require(name), key, () => undefined);
+// A change of these is not found by a comparison.
+if (words.length > 0) {
+  noteReads(require('http'), 'globalAgent', () => does('state'));
+  noteReads(require('crypto'), 'DEFAULT_ENCODING', () => undefined);
+  watch(require('http'), ['setMaxIdleHTTPParsers'], 'state');
+  watch(require('crypto'), ['setFips', 'setEngine'], 'state');
 }
-if (words.length > 0) watch(require('http'), ['setMaxIdleHTTPParsers'], 'state');
 
 // Notes work that a module leaves for later. A promise that nobody waits for yet may be rejected.
 require('async_hooks').createHook({ init: () => progress.length > 0 && does('async') }).enable();
@@ -296,10 +308,13 @@ function takeWorld() {
   listeners = listenersNow();
 }
 function compareWorld() {
+  isComparing = true;
   const now = listenersNow();
-  if (world.isUnchanged() && now.length === listeners.length && now.every((value, i) => value === listeners[i])) return;
-  does('state');
-  takeWorld();
+  if (!world.isUnchanged() || now.length !== listeners.length || !now.every((value, i) => value === listeners[i])) {
+    does('state');
+    takeWorld();
+  }
+  isComparing = false;
 }
 
 function begin(name) {
@@ -408,6 +423,9 @@ async function loadFirst() {
     // Those of `asking`, and `process`, make streams when they are loaded.
     const isBuiltin = World.first.has(name) || (World.plain.has(name) && !World.asking.has(name) && name !== 'process');
     if (!isBuiltin && !/^\/usr\/.*\.js$|\/node_modules\/.*\.js$/.test(file)) break;
+    // A launch has shown that the program runs, and what it loads.
+    if (!isBuiltin && !names.includes(file)) break;
+    if (excluded.some((one) => `${Beginning.moduleOf(word)}/`.startsWith(`${one}/`))) break;
     tell(`first ${word}\t${isBuiltin ? `node:${name}` : file}`);
     let exports;
     try {

@@ -140,7 +140,7 @@ module.exports = class Learned {
       if (path.isAbsolute(file)) load(file, true);
       else this.#load(file.startsWith('node:') ? file : `node:${file}`);
     }
-    this.#hide(...this.#first);
+    this.#first.forEach((group) => this.#hide(group));
     for (const root of this.#stamps.keys()) load(root, false);
     end();
     Object.defineProperty(process, 'cwd', plainCwd);
@@ -236,19 +236,17 @@ module.exports = class Learned {
     return group;
   }
 
-  // Hides groups that belong together.
-  #hide(...groups) {
-    const modules = groups.flatMap((group) => group.modules);
+  #hide(group) {
+    const { modules } = group;
     for (const { filename } of modules) delete this.#cache[filename];
-    // For few modules, a comparison takes longer than to load the modules anew. They have changed nothing.
-    if (modules.length < fewest && sizeOf(modules) < smallest) {
-      groups.forEach((group) => this.#forgetFiles(group));
+    // For few modules, a comparison takes longer than to load the modules anew. They have changed nothing. The first requires
+    // have taken what others had, and are not done twice.
+    if (!this.#first.includes(group) && modules.length < fewest && sizeOf(modules) < smallest) {
+      this.#forgetFiles(group);
       return;
     }
-    for (const group of groups) {
-      this.#groups.add(group);
-      for (const { filename } of group.modules) this.#hidden.set(filename, group);
-    }
+    this.#groups.add(group);
+    for (const { filename } of modules) this.#hidden.set(filename, group);
   }
 
   // Makes sure, before the pause, that nothing has changed which all modules share.

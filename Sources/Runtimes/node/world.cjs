@@ -169,7 +169,10 @@ class World {
 
   // The world of all plain builtin modules, and of these others, one step larger.
   static whole(others = []) {
-    return new World([globalThis, ...[...plain, ...others].map(builtin), ...unnamed(), ...distant()], 4);
+    const modules = [...plain, ...others].map(builtin);
+    // Node gives these by accessors.
+    const given = modules.flatMap(({ webcrypto, subtle }) => [webcrypto, subtle]).filter(isObject);
+    return new World([globalThis, ...modules, ...given, ...unnamed(), ...distant()], 4);
   }
 }
 

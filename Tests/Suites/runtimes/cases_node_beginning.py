@@ -26,6 +26,13 @@ PACKAGES = {
     "patches/index.js": "require('http').request = () => 'patched'\n",
     "patches_class/index.js": "require('net').Socket.prototype.gOwn = 1\n",
     "sets_agent/index.js": "const http = require('http'); http.globalAgent = new http.Agent()\n",
+    "wraps_agent/index.js": "const { globalAgent } = require('http'), create = globalAgent.createConnection\n"
+                            "globalAgent.createConnection = function (...words) { console.log('connecting'); return create.apply(this, words) }\n",
+    "wraps_subtle/index.js": "require('crypto').subtle.gOwn = 1\n",
+    "replaces/index.js": "const net = require('net'), plain = net.createConnection; let count = 0\n"
+                         "net.createConnection = function (...words) { count++; return plain.apply(this, words) }\n"
+                         "require('http'); net.createConnection = plain; exports.count = () => count\n",
+    "no_main/index.js": "exports.x = 'no main'; require('http')\n",
     "resolver/index.js": "exports.x = require('dns').lookup\n",
     "lazy/index.js": "Object.defineProperty(exports, 'x', {enumerable: true, get: () => { globalThis.gLazy = (globalThis.gLazy ?? 0) + 1; return 'lazy' }})\n"
                      "exports.y = 'y'; require('zlib')\n",
@@ -111,6 +118,8 @@ OTHER = {
     "a function in its place": "require('web')\n" + SHOW + "function require(name) { " + PATCH.strip().replace("require(", "module.require(") + "; return module.require(name) }\n",
     "a function in its place, with a comment": "require('web')\n" + SHOW + "function /* x */ require(name) { return {x: 'mine', isPlain() {}, parent() {}} }\n",
     "a function in its place, with an escape": "require('web')\n" + SHOW + "function r\\u0065quire(name) { return {x: 'mine', isPlain() {}, parent() {}} }\n",
+    "a function in its place, with an HTML comment": "require('web')\n" + SHOW + "function <!-- x\nrequire(name) { return {x: 'mine', isPlain() {}, parent() {}} }\n",
+    "a function in its place, with an end of one": "require('web')\n" + SHOW + "function\n--> x\nrequire(name) { return {x: 'mine', isPlain() {}, parent() {}} }\n",
     "a function that makes more in its place": "require('web')\n" + SHOW + "async function* require() {}\n",
     "a variable in its place": "var require = ((r) => (n) => { if (n === 'web') r('net').createConnection = () => 1; return r(n) })(require)\n" + FIRST + SHOW,
     "a default": "const { nosuch = " + PATCH.strip() + " } = {}, web = require('web')\n" + SHOW,
@@ -147,6 +156,14 @@ CUT = {
     "one that patches": ("require('packs'); require('patches'); require('web')", ["packs"]),
     "one that patches a class": ("require('patches_class'); require('web')", []),
     "one that sets an agent": ("require('sets_agent'); require('web')", []),
+    "one that changes the agent": ("require('packs'); require('wraps_agent'); require('web')\n"
+                                   "const http = require('http'), s = http.createServer((q, r) => r.end()).listen(0, () => "
+                                   "http.get({port: s.address().port, agent: http.globalAgent}, (r) => { r.resume(); s.close(); http.globalAgent.destroy() }))", ["packs"]),
+    "one that changes what crypto makes": ("require('wraps_subtle'); require('web')\nconsole.log(require('crypto').subtle.gOwn)", []),
+    "one that replaces for a moment": ("const r = require('replaces'); require('web')\n"
+                                       "const http = require('http'), s = http.createServer((q, r) => r.end()).listen(0, () => "
+                                       "http.get({port: s.address().port, agent: false}, (a) => { a.resume(); s.close(); console.log(r.count()) }))", []),
+    "one that Node warns of": ("require('packs'); console.log(require('no_main').x); require('web')", ["packs"]),
     "one that needs dns": ("require('packs'); require('resolver'); require('web')", ["packs"]),
     "dns": ("require('dns'); require('web')", []),
     "the process": ("require('process'); require('web')", []),
@@ -189,6 +206,7 @@ def prepare(node, packages):
     for name, text in PACKAGES.items():
         packages.write(name, text)
     packages.write("reads/mark.txt", "mark\n")
+    packages.write("no_main/package.json", '{"name": "no_main", "main": "nosuch.js"}')
     node.write("app/patch.js", PATCH)
     node.write("app/patch.mjs", "import net from 'net'; net.createConnection = () => 1; import m from 'module'; globalThis.require = m.createRequire(import.meta.url)\n")
     node.write("app/own_web.js", "module.exports = require('web')\n")
