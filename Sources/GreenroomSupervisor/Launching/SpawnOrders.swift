@@ -153,16 +153,17 @@ final class SpawnOrders {
     /// - Parameters:
     ///   - list: the names, which the process reads.
     ///   - report: the memory that the process writes its findings to.
+    ///   - takesBeginning: whether it reads what the manifest's script imports first.
     func inspection(
         _ number: SpawnNumber, _ app: InstalledApp, _ key: EnvironmentKey, list: FileDescriptor,
-        report: FileDescriptor
+        report: FileDescriptor, takesBeginning: Bool
     ) throws(Failure) -> SpawnSpecification {
         let environment = try environment(of: app, key)
         guard let paused = PausedProgram(of: app, environment: environment),
             let start = paused.start(of: app)
         else { throw Failure("finding the program's interpreter in PATH", ENOENT) }
         var specification = try specification(
-            number, app, StringBlock(start.inspection),
+            number, app, StringBlock(start.inspection(takesBeginning: takesBeginning)),
             StringBlock(start.environmentOfInspection(environment)), takesOutput: true)
         specification.path = paused.namedPath
         specification.descriptors = [.init(list, at: 0), .init(report, at: 1)]

@@ -16,6 +16,7 @@ final class ImportInspection {
     let number: SpawnNumber
     private let runtime: Runtime
     private let names: [String]
+    private let takesBeginning: Bool
     private let excluded: [String]
     private let report: SharedMemory
     private let list: FileDescriptor
@@ -35,11 +36,12 @@ final class ImportInspection {
 
     init(
         of candidate: InspectionQueue.Candidate, _ learning: InstalledApp.Learning,
-        _ runtime: Runtime, _ number: SpawnNumber, names: [String]
+        _ runtime: Runtime, _ number: SpawnNumber, names: [String], takesBeginning: Bool
     ) throws {
         self.candidate = candidate
         self.runtime = runtime
         self.names = names
+        self.takesBeginning = takesBeginning
         basis = learning.basis
         excluded = learning.excluded
         self.number = number
@@ -62,7 +64,8 @@ final class ImportInspection {
         _ isInTheWay: @escaping () -> Bool
     ) throws -> Bool {
         let order = try orders.inspection(
-            number, app, candidate.environmentKey, list: list, report: report.descriptor)
+            number, app, candidate.environmentKey, list: list, report: report.descriptor,
+            takesBeginning: takesBeginning)
         guard order.isWithinLimits, spawner.send(order) else { return false }
         try limitTime(spawner, minutes: Self.patienceLimit, isInTheWay)
         return true

@@ -78,7 +78,7 @@ final class ImportLearning {
 
     /// A prewarm with a list has failed, three launches in a row were started anew, or launches are
     /// done no sooner than without the list. The list is to blame rather than the interpreter, so
-    /// the app gets back what it had without the list.
+    /// the app gets back what it had without the list, or without its beginning.
     private func demoted(
         _ instance: InstanceIdentifier, _ app: AppIdentifier, _ fault: DepthFault
     ) {
@@ -156,7 +156,8 @@ final class ImportLearning {
         do {
             let inspection = try ImportInspection(
                 of: candidate, learning, runtime, .inspection(numbers.next()),
-                names: lists.recorded(of: candidate.app, learning.basis))
+                names: lists.recorded(of: candidate.app, learning.basis),
+                takesBeginning: lists.takesBeginning(candidate.app, learning.basis))
             let begins = try inspection.begin(app, orders, spawner) { [unowned self] in
                 queue.hasOthers(than: app.account.user)
             }

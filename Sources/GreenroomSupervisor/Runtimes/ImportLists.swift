@@ -38,6 +38,8 @@ final class ImportLists {
         /// Since the names were recorded, something was installed again. So a program may now load
         /// other files first.
         var isOutdated = false
+        /// Launches begin otherwise than the manifest's script, so the list is to have no beginning.
+        var isWithoutBeginning = false
         var abandonment: Abandonment?
         /// How long launches with and without the list took.
         var times: DepthTimes?
@@ -133,7 +135,13 @@ final class ImportLists {
         put(entry, app)
     }
 
-    /// A prewarm with the app's list has failed, or its launches are started anew.
+    /// Whether the inspection is to read what the manifest's script imports first.
+    func takesBeginning(_ app: AppIdentifier, _ basis: UInt64) -> Bool {
+        entry(app, basis)?.isWithoutBeginning != true
+    }
+
+    /// A prewarm with the app's list has failed, or its launches are started anew. If the list has
+    /// a beginning, that is why, and the rest may still serve them.
     ///
     /// - Returns: whether the names are to be inspected again at once.
     func failed(_ app: AppIdentifier, _ basis: UInt64, _ fault: DepthFault) -> Bool {
@@ -141,7 +149,9 @@ final class ImportLists {
         entry.learned = nil
         entry.failureCount += 1
         let isLimit = entry.failureCount >= Self.failureLimit
-        if fault != .ended || isLimit && entry.failed == list {
+        if fault == .startsAnew, list.hasBeginning, !entry.isWithoutBeginning {
+            entry.isWithoutBeginning = true
+        } else if fault != .ended || isLimit && entry.failed == list {
             entry.abandonment = .failed(fault)
         }
         entry.failed = list
@@ -182,6 +192,7 @@ final class ImportLists {
 ///     inspections NUMBER
 ///     failures NUMBER
 ///     outdated                      something was installed again since the names were recorded
+///     plain                         the list is to have no beginning
 ///     abandoned FAULT               with "-" if it could not be inspected
 ///     recorded NAME                 for each name, in the order in which the imports began
 ///     learned                       followed by the lines of the inspection's report
@@ -192,6 +203,7 @@ extension ImportLists.Entry {
             "basis \(basis)", "inspections \(inspectionCount)", "failures \(failureCount)",
         ]
         if isOutdated { lines.append("outdated") }
+        if isWithoutBeginning { lines.append("plain") }
         switch abandonment {
         case .notInspected: lines.append("abandoned -")
         case .failed(let fault): lines.append("abandoned \(fault.rawValue)")
@@ -219,6 +231,7 @@ extension ImportLists.Entry {
                 guard let count = UInt16(words[1]) else { return nil }
                 failureCount = Int(count)
             case ("outdated", 1): isOutdated = true
+            case ("plain", 1): isWithoutBeginning = true
             case ("abandoned", 2):
                 if words[1] == "-" {
                     abandonment = .notInspected

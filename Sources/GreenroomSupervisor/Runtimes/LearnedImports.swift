@@ -23,6 +23,8 @@ struct LearnedImports: Hashable, Sendable {
     /// `python/beginning.py`: what the program must import first. Node's list begins with such lines
     /// (`node/beginning.cjs`), which go on with = and the file that the word means.
     let lines: [String]
+    /// Whether it is only for programs that begin with certain imports.
+    var hasBeginning: Bool { lines.contains { $0.hasPrefix("?begins:") } }
     let refused: [Refusal]
     /// The variables that the imports read. They must be the same at a launch.
     let variables: [String]

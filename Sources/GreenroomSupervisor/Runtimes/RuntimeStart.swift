@@ -45,9 +45,14 @@ struct RuntimeStart: Hashable, Sendable {
     }
 
     /// The words of a process that inspects imports, whose names it reads from its standard input.
-    /// Those of Python and Node also read what the manifest's script imports first.
-    var inspection: [String] {
-        switch runtime {
+    ///
+    /// - Parameter takesBeginning: whether those of Python and Node also read what the manifest's
+    ///   script imports first.
+    func inspection(takesBeginning: Bool = true) -> [String] {
+        // The script that the manifest names, if it does.
+        let script =
+            takesBeginning ? command.program.prefix(1).filter { $0.hasPrefix("/") } : []
+        return switch runtime {
         case .python:
             command.boot + [
                 "-S", "\(hooks)/python/inspect_imports.py", "-",
@@ -61,9 +66,6 @@ struct RuntimeStart: Hashable, Sendable {
         case .emacs: command.boot.prefix(1) + ["-Q", "-batch", "-l", "\(hooks)/emacs/inspect.el"]
         }
     }
-
-    /// The script that the manifest names, if it does.
-    private var script: [String] { command.program.prefix(1).filter { $0.hasPrefix("/") } }
 
     /// The files that the inspecting process is made of. Its findings are valid only with these
     /// files.

@@ -172,6 +172,19 @@ import Testing
         #expect(lists.abandonment(of: app, 1) == .failed(fault))
     }
 
+    @Test func `a list whose beginning no launch has is learned without it, once`() throws {
+        let beginning = try #require(
+            LearnedImports(report: "import\t?begins:a\t-\nimport\tjson\t1\n".utf8))
+        _ = lists.add(["json"], of: app, 1)
+        lists.inspected(app, 1, beginning)
+        #expect(lists.takesBeginning(app, 1))
+        #expect(lists.failed(app, 1, .startsAnew))
+        #expect(!lists.takesBeginning(app, 1))
+        lists.inspected(app, 1, found)
+        #expect(!lists.failed(app, 1, .startsAnew))
+        #expect(lists.abandonment(of: app, 1) == .failed(.startsAnew))
+    }
+
     @Test func `without a report, nothing is learned`() {
         _ = lists.add(["json"], of: app, 1)
         lists.inspected(app, 1, nil)

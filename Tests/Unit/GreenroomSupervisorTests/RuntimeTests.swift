@@ -103,7 +103,7 @@ import Testing
             runtime: runtime, command: try RuntimeCommand(words, of: runtime),
             hooks: "Sources/Runtimes", imports: [], processName: nil)
         #expect(
-            start.inspection.contains { word in
+            start.inspection().contains { word in
                 start.inspectionFiles.contains { word.contains($0) }
             })
         #expect(start.inspectionFiles.last?.hasSuffix(".so") == true)
@@ -129,14 +129,14 @@ import Testing
                 "A=b", "PYTHONPATH=/h/python:/own", "GREENROOM_IMPORTS=json\nos.path",
             ])
         #expect(
-            start.inspection == [
+            start.inspection() == [
                 "python3", "-u", "-S", "/h/python/inspect_imports.py", "-",
                 "/h/libgreenroom-inspect.so", "/x.py",
             ])
         let module = RuntimeStart(
             runtime: .python, command: try RuntimeCommand(["python3", "-m", "x"], of: .python),
             hooks: "/h", imports: [], processName: nil)
-        #expect(module.inspection.last == "/h/libgreenroom-inspect.so")
+        #expect(module.inspection().last == "/h/libgreenroom-inspect.so")
         let java = RuntimeStart(
             runtime: .java,
             command: try RuntimeCommand(["java", "-Xmx9m", "-jar", "x.jar", "a"], of: .java),
@@ -157,14 +157,15 @@ import Testing
             runtime: .node,
             command: try RuntimeCommand(["node", "--no-warnings", "x.js"], of: .node), hooks: "/h",
             imports: [], processName: nil)
-        #expect(node.inspection == ["node", "--no-warnings", "/h/node/inspect.cjs"])
+        #expect(node.inspection() == ["node", "--no-warnings", "/h/node/inspect.cjs"])
         let script = RuntimeStart(
             runtime: .node, command: try RuntimeCommand(["node", "/x.js", "a"], of: .node),
             hooks: "/h", imports: [], processName: nil)
-        #expect(script.inspection == ["node", "/h/node/inspect.cjs", "/x.js"])
-        #expect(r.inspection == ["Rscript", "/h/r/inspect.R"])
+        #expect(script.inspection() == ["node", "/h/node/inspect.cjs", "/x.js"])
+        #expect(script.inspection(takesBeginning: false) == ["node", "/h/node/inspect.cjs"])
+        #expect(r.inspection() == ["Rscript", "/h/r/inspect.R"])
         #expect(
-            java.inspection == [
+            java.inspection() == [
                 "java", "-agentpath:/h/libgreenroom-jvm.so=inspect", "-Xmx9m", "-jar", "x.jar",
             ])
         #expect(
@@ -185,7 +186,7 @@ import Testing
             emacs.words == [
                 "emacs", "-Q", "-batch", "-l", "/h/emacs/greenroom.el", "/h/emacs/placeholder",
             ])
-        #expect(emacs.inspection == ["emacs", "-Q", "-batch", "-l", "/h/emacs/inspect.el"])
+        #expect(emacs.inspection() == ["emacs", "-Q", "-batch", "-l", "/h/emacs/inspect.el"])
         #expect(
             java.words == [
                 "java", "-agentpath:/h/libgreenroom-jvm.so", "-Xmx9m", "-jar", "x.jar",

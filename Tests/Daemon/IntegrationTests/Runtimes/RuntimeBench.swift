@@ -102,13 +102,14 @@ struct RuntimeBench {
     /// Launches the app once an instance is paused, and returns what it printed.
     @discardableResult
     func launch(
-        _ arguments: [String] = [], environment: [String] = []
+        _ arguments: [String] = [], input: Int32? = nil, environment: [String] = []
     ) throws -> (kind: Control.LaunchKind?, text: String) {
         // After a launch with another environment, there is soon an instance for each environment.
         try daemon.await("a paused instance") { client in
             try client.paused(Self.app).isEmpty ? nil : true
         }
-        let (launched, text, _) = try daemon.client().run(Self.app, arguments) { call in
+        let (launched, text, _) = try daemon.client().run(Self.app, arguments, input: input) {
+            call in
             call.environment = environment.compactMap { .init(assignment: .text($0)) }
         }
         return (launched.kind.known, text)

@@ -1,6 +1,7 @@
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
+import GreenroomLinux
 import TestSupport
 import Testing
 
@@ -133,6 +134,32 @@ import Testing
         #expect(second.kind == .prewarmed)
         #expect(second.text == "unset|b\n")
         #expect(try bench.daemon.client().explain(Self.app).startedAnewCount ?? 0 == 0)
+    }
+
+    /// The program's first require loads a builtin module, so a list that begins with it serves only
+    /// launches in which it would do the same.
+    @Test func `a beginning that no launch can use is left out of the list`() throws {
+        let bench = try Self.bench(
+            .node, program: "const heavy = require('Heavy')\nconsole.log(heavy.value)\n",
+            heavy: "require('tty').isatty(2); exports.value = require('http').STATUS_CODES[200]\n//"
+                + String(repeating: "x", count: 40_000))
+        try bench.launch()
+        try bench.awaitList()
+        #expect(try bench.launch().kind == .prewarmed)
+        let terminal = try PseudoTerminal()
+        defer { withExtendedLifetime(terminal) {} }
+        func launchOnTerminal() throws -> Control.LaunchKind? {
+            let launched = try bench.launch(input: terminal.terminal?.rawValue)
+            #expect(launched.text == "OK\n")
+            return launched.kind
+        }
+        for _ in 0..<3 {
+            try bench.awaitList()
+            #expect(try launchOnTerminal() == .startedAnew)
+        }
+        let note = try bench.awaitList()
+        #expect(note.text.contains("Heavy.js"), "\(note)")
+        #expect(try launchOnTerminal() == .prewarmed)
     }
 
     @Test(arguments: Language.all)
