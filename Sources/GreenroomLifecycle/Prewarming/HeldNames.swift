@@ -136,6 +136,17 @@ extension Lifecycle {
         holdInstead(of: [record.app])
     }
 
+    /// A launched instance of the app has ended, and may have written its settings. An instance that
+    /// was held before has read the former ones, and would refuse its launch; one that is on its way
+    /// may have read them, and would not notice.
+    mutating func settingsMayBeWritten(_ record: InstanceRecord) {
+        guard record.launchedAt != nil, let entry = directory[record.app] else { return }
+        for id in entry.filling + (entry.writesSettings ? entry.pool : [])
+        where self[id].record.depth == .window {
+            discardStale(id, .readFile)
+        }
+    }
+
     // MARK: Airing
 
     mutating func air(_ id: InstanceIdentifier) {

@@ -67,6 +67,7 @@ extension Lifecycle {
     mutating func becameStale(_ id: InstanceIdentifier, _ staleness: Staleness) {
         guard let record = table[id]?.record else { return }
         if staleness == .readFile, record.phase == .toldToGo {
+            self[record.app].writesSettings = true
             relaunch(insteadOf: id, after: .fileChanged)
             return end(id, .stale, gently: false)
         }
@@ -82,6 +83,8 @@ extension Lifecycle {
         guard let record = table[id]?.record, record.launchedAt == nil,
             let entry = directory[record.app]
         else { return }
+        // It was ended because an instance that may have had the name has ended.
+        if misfire == .nameTaken, record.endReason == .stale { return }
         // The depth is to blame: before main, no interpreter has booted and no learned library was
         // opened.
         if record.depth != .main {

@@ -91,6 +91,9 @@ struct App: Hashable, Sendable {
     /// When a launch of a held instance first did not show its window in time. Nil again once such a
     /// launch has shown one.
     var windowMissedAt: Instant?
+    /// A held instance had read settings that changed before its launch. Programs write them when
+    /// they end, so held instances are replaced at each such end from then on.
+    var writesSettings = false
     /// How long the latest prewarm took, from its order to its pause.
     var prewarmTime: Duration?
     /// The memory of the app's latest held instance, in bytes; 0 before this supervisor has seen

@@ -236,6 +236,7 @@ extension Lifecycle {
         effects.append(.release(id, record.app))
         ended.append(id, of: user(of: record.app))
         nameMayBeFree(record)
+        settingsMayBeWritten(record)
         supervise(record)
         availabilityChanged(of: record.app, because: record.endReason)
         forgetOldEnds()

@@ -189,6 +189,56 @@ import Testing
         #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
     }
 
+    /// Otherwise each launch after the end of another one would be cold.
+    @Test func `is replaced when an app ends that writes its settings then`() throws {
+        var stage = held()
+        stage.send(.frozen(first))
+        func hold(_ id: InstanceIdentifier) {
+            stage.send(.paused(id, byteCount: 1, hasOtherThreads: true))
+            stage.send(.frozen(id))
+        }
+        func end(_ id: InstanceIdentifier) {
+            stage.send(.exited(id, .exited(0)))
+            stage.send(.emptied(id))
+        }
+        func prepared() throws -> InstanceIdentifier {
+            _ = stage.wait(.seconds(10))
+            return try #require(
+                stage.core.instances(of: Stage.app).first { $0.state == .prewarming }?.instance)
+        }
+        // Nobody knows yet that it does, so the held instance stays.
+        stage.launch()
+        stage.send(.started(first))
+        let second = try prepared()
+        hold(second)
+        end(first)
+        #expect(stage.core.instance(second)?.state == .prewarmed)
+        stage.launch()
+        stage.send(.becameStale(second, because: .readFile))
+        end(second)
+        let cold = try #require(
+            stage.core.instances(of: Stage.app).first { $0.state == .launching }?.instance)
+        stage.send(.spawned(cold))
+        let third = try prepared()
+        hold(third)
+        end(cold)
+        #expect(stage.core.instance(third)?.state == .terminating)
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
+    }
+
+    @Test func `is not held if an instance ends while it is on its way`() throws {
+        var stage = held()
+        stage.send(.frozen(first))
+        stage.launch()
+        stage.send(.started(first))
+        _ = stage.wait(.seconds(10))
+        let second = try #require(
+            stage.core.instances(of: Stage.app).first { $0.state == .prewarming }?.instance)
+        stage.send(.exited(first, .exited(0)))
+        stage.send(.emptied(first))
+        #expect(stage.core.instance(second)?.state == .terminating)
+    }
+
     @Test func `ends with the watch of its name, and waits before the next`() {
         var stage = named()
         stage.send(.becameStale(first))
