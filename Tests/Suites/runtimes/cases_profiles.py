@@ -90,6 +90,29 @@ Asciidoctor::Extensions.register do
   preprocessor { process { |document, _| document.set_attribute 'where', Dir.pwd } }
 end
 """
+SETTINGS = """SECRET_KEY = 'x'
+INSTALLED_APPS = ['django.contrib.' + name for name in 'admin auth contenttypes sessions messages staticfiles'.split()]
+MIDDLEWARE = ['django.contrib.sessions.middleware.SessionMiddleware', 'django.contrib.auth.middleware.AuthenticationMiddleware',
+              'django.contrib.messages.middleware.MessageMiddleware']
+ROOT_URLCONF = 'site1.urls'
+TEMPLATES = [{'BACKEND': 'django.template.backends.django.DjangoTemplates', 'APP_DIRS': True, 'OPTIONS': {'context_processors': [
+    'django.template.context_processors.request', 'django.contrib.auth.context_processors.auth',
+    'django.contrib.messages.context_processors.messages']}}]
+DATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': 'db.dat'}}
+DEFAULT_AUTO_FIELD, STATIC_URL, STATIC_ROOT, USE_TZ = 'django.db.models.AutoField', '/static/', 'made', True
+"""
+SITE = {"site1/__init__.py": "", "site1/settings.py": SETTINGS,
+        "site1/urls.py": "from django.contrib import admin\nfrom django.urls import path\nurlpatterns = [path('', admin.site.urls)]\n"}
+# A site of another user's of the same program, with a model, a check that finds something, and a command.
+PLAIN = {"plain/__init__.py": "", "plain/settings.py": "SECRET_KEY, INSTALLED_APPS, USE_I18N = 'x', ['plain'], False\n",
+         "plain/models.py": "from django.core.checks import Warning, register\nfrom django.db import models\n"
+                            "class Thing(models.Model): name = models.CharField()\n"
+                            "@register\ndef look(**options): return [Warning('look')]\n",
+         "plain/management/commands/count.py": "from django.core.management.base import BaseCommand\n"
+                                               "from django.utils.autoreload import autoreload_started as started\n"
+                                               "class Command(BaseCommand):\n"
+                                               "    def handle(self, **options): print(len(started.receivers))\n"}
+OF_SITE, OF_PLAIN = ["--pythonpath", ".", "--settings", "site1.settings"], ["--pythonpath", ".", "--settings", "plain.settings"]
 # Nobody listens there, and nobody is asked a second time.
 NOWHERE = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_MAX_ATTEMPTS": "1", "AWS_EC2_METADATA_DISABLED": "true"}
 DEBUG = ["localhost", "-m", "debug", "-a", "msg=hello"]
@@ -170,6 +193,26 @@ TOOLS = {
         # An import warns, so nothing after it is learned, and the profile does not act at the launch.
         Case(["s3", "ls"], variables={**NOWHERE, "HTTPS_PROXY": "http://127.0.0.1:1", "PYTHONWARNINGS": "error"}, anew=instance.FAILED),
         Case(["s3", "cp", "a", "b"], {"a": "text"}), Case(["ec2", "describe-instances", "--region"], on_terminal=True),
+    ],
+    "django-admin": [
+        Case(["check", *OF_SITE], SITE), Case(["check", *OF_SITE], SITE, on_terminal=True), Case(["check", "--deploy", *OF_SITE], SITE),
+        Case(["check", "--deploy", *OF_SITE], SITE, on_terminal=True), Case(["check", *OF_PLAIN], PLAIN), Case([]),
+        Case(["check", *OF_PLAIN], PLAIN, on_terminal=True), Case([], on_terminal=True), Case(["--version"]), Case(["help"]),
+        Case(["help", *OF_SITE], SITE, variables={"DJANGO_COLORS": "light"}, on_terminal=True),
+        Case(["no-such"], on_terminal=True, anew=instance.FAILED),
+        Case(["migrate", *OF_SITE], SITE, mask=0o077), Case(["showmigrations", *OF_SITE], SITE, on_terminal=True),
+        Case(["sqlmigrate", "auth", "0001", *OF_SITE], SITE), Case(["makemigrations", "plain", *OF_PLAIN], PLAIN, mask=0o027),
+        Case(["makemigrations", "--dry-run", "-v", "3", "plain", *OF_PLAIN], PLAIN, on_terminal=True), Case(["startapp", "made"], mask=0o027),
+        Case(["diffsettings", *OF_SITE], SITE), Case(["diffsettings", *OF_PLAIN], PLAIN, variables={"LC_ALL": "C", "TZ": "Asia/Tokyo"}),
+        Case(["loaddata", "--format", "json", "-", *OF_SITE], SITE, given=b"[]"), Case(["dumpdata", *OF_SITE], SITE),
+        # Commands that may ask who listens. (A list is given up after three such launches in a row.)
+        Case(["count", *OF_PLAIN], PLAIN, anew=instance.FAILED), Case(["runserver", "--help"], anew=instance.FAILED),
+        Case(["createsuperuser", *OF_SITE], SITE, given=b"a\n"), Case(["collectstatic", "--dry-run", "--noinput", *OF_SITE], SITE),
+        Case(["check", "--pythonpath", "."], SITE, variables={"DJANGO_SETTINGS_MODULE": "site1.settings"}),
+        Case(["check", "--no-color", *OF_SITE], SITE, variables={"PYCHARM_HOSTED": "1"}),
+        Case(["check", "--force-color", "--fail-level", "WARNING", *OF_PLAIN], PLAIN),
+        Case(["check", *OF_SITE], SITE, variables={"HOME": "/tmp", "PATH": "/bin:/usr/bin", "TERM": "dumb"}, on_terminal=True),
+        Case(["shell", "-c", "import sqlite3; print(len(sqlite3.converters))", *OF_SITE], SITE, anew=instance.FAILED),
     ],
     "meson": [
         Case(["--version"]), Case(["setup", "nowhere"]), Case(["setup", "build"], BUILD, mask=0o077),
