@@ -1,6 +1,7 @@
 /// Which compositor a Wayland client talks to: asked by a connection of this library's own, because another
 /// thread of the program may be waiting for what comes on the program's.
 
+#include "../CPrewarm/system.h"
 #include "withhold.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static bool has_interface(int socket, const char *name) {
                            DISPLAY, (HEADER_SIZE + 4) << 16 | SYNC, CALLBACK};
     uint32_t header[2], words[MESSAGE_LIMIT / 4];
     size_t length = strlen(name) + 1;
-    if (sendto(socket, requests, sizeof requests, MSG_NOSIGNAL, NULL, 0) != sizeof requests) return true;
+    if (sys_send(socket, requests, sizeof requests, MSG_NOSIGNAL) != sizeof requests) return true;
     for (;;) {
         if (!receive(socket, header, sizeof header)) return true;
         size_t size = header[1] >> 16;

@@ -1,11 +1,14 @@
-/// The other ways to a display or to a message bus, each of which ends a prewarm.
+/// The other ways to a display or to a message bus, each of which ends a prewarm, and the ways to
+/// other hosts.
 
 #include "connections.h"
+#include "contacts.h"
 #include "names.h"
 #include "withhold.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <netdb.h>
 #include <string.h>
 
 static bool contains(const void *bytes, size_t size, const char *text, size_t length) {
@@ -29,6 +32,7 @@ static void check_bytes(const void *bytes, size_t size) {
 
 EXPORT int connect(int descriptor, const struct sockaddr *address, socklen_t size) {
     REAL(connect);
+    if (withhold_is_on()) contacts_note(descriptor, address, size);
     int result = real(descriptor, address, size);
     int error = errno;
     if ((result == 0 || error == EINPROGRESS) && withhold_is_on())
@@ -61,8 +65,30 @@ EXPORT ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags) 
         for (size_t i = 0; i < message->msg_iovlen; i++)
             check_bytes(message->msg_iov[i].iov_base, message->msg_iov[i].iov_len);
         names_check(descriptor, message->msg_iov, message->msg_iovlen);
+        contacts_note(descriptor, message->msg_name, message->msg_namelen);
     }
     return real(descriptor, message, flags);
+}
+
+EXPORT ssize_t sendto(int descriptor, const void *bytes, size_t size, int flags,
+                      const struct sockaddr *address, socklen_t address_size) {
+    REAL(sendto);
+    if (withhold_is_on()) contacts_note(descriptor, address, address_size);
+    return real(descriptor, bytes, size, flags, address, address_size);
+}
+
+EXPORT int sendmmsg(int descriptor, struct mmsghdr *messages, unsigned count, int flags) {
+    REAL(sendmmsg);
+    for (unsigned i = 0; messages && i < count && withhold_is_on(); i++)
+        contacts_note(descriptor, messages[i].msg_hdr.msg_name, messages[i].msg_hdr.msg_namelen);
+    return real(descriptor, messages, count, flags);
+}
+
+EXPORT int getaddrinfo(const char *restrict host, const char *restrict service,
+                       const struct addrinfo *restrict hints, struct addrinfo **restrict found) {
+    REAL(getaddrinfo);
+    if (host && withhold_is_on()) contacts_note_host(host);
+    return real(host, service, hints, found);
 }
 
 /// Programs that open libX11 or libxcb themselves look for their functions by name. The tail call

@@ -36,11 +36,18 @@
 ///   replaces PATH      reads a file, and replaces it by another one of the same name
 ///   appears COUNT:PATH   looks for a file that is not there, and makes it when COUNT watches have been added
 ///   many FILESxTIMES:PATH   reads that many files, each that many times
+///   leaves NAME        writes to files of that name in the folders of the session and for temporary files
+///   connects, sends ADDRESS   begins a connection to port 7 of an internet address, or sends a datagram there, and closes
+///                      the socket
+///   asks-for NAME      asks for the address of a host
 /// `changes resources DPI` and `changes output` change a setting of the display. `manages` is a settings manager: for
 /// each line of its input, a name and a number or a text, it changes its settings to that one, and prints "set".
 ///   later NAME         shows a window when the first of all has appeared
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -620,6 +627,33 @@ static void read_many(const char *words) {
     }
 }
 
+static void leave(const char *variable, const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", getenv(variable), name);
+    int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (file < 0 || write(file, ".", 1) != 1 || close(file) != 0) exit(19);
+}
+
+static void reach(const char *word, const char *text) {
+    struct sockaddr_in old = {.sin_family = AF_INET, .sin_port = htons(7)};
+    struct sockaddr_in6 new = {.sin6_family = AF_INET6, .sin6_port = htons(7)};
+    int is_new = inet_pton(AF_INET, text, &old.sin_addr) != 1;
+    if (is_new && inet_pton(AF_INET6, text, &new.sin6_addr) != 1) exit(20);
+    const struct sockaddr *address = is_new ? (struct sockaddr *)&new : (struct sockaddr *)&old;
+    socklen_t size = is_new ? sizeof new : sizeof old;
+    int connects = !strcmp(word, "connects");
+    int number = socket(is_new ? AF_INET6 : AF_INET, (connects ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK, 0);
+    /* Without a network, both fail. */
+    if (connects) connect(number, address, size);
+    else sendto(number, "", 1, 0, address, size);
+    close(number);
+}
+
+static void ask_for(const char *name) {
+    struct addrinfo *found;
+    if (getaddrinfo(name, "7", NULL, &found) == 0) freeaddrinfo(found);
+}
+
 /* What is done when the resource database changes. */
 #define LATE_LIMIT 8
 static struct {
@@ -692,6 +726,9 @@ static void act(const char *word, const char *name) {
     if (!strcmp(word, "replaces")) replace(name);
     if (!strcmp(word, "appears")) look_for_what_appears(name);
     if (!strcmp(word, "many")) read_many(name);
+    if (!strcmp(word, "leaves")) leave("XDG_RUNTIME_DIR", name), leave("TMPDIR", name);
+    if (!strcmp(word, "connects") || !strcmp(word, "sends")) reach(word, name);
+    if (!strcmp(word, "asks-for")) ask_for(name);
     if (!strcmp(word, "single")) be_single(name);
     if (!strcmp(word, "reads")) read_file(name);
     forks_for_calls |= !strcmp(word, "forking");

@@ -203,6 +203,29 @@ import Varlink
         #expect(try FolderContents.names(in: folder.path).isEmpty)
     }
 
+    /// Nobody has these addresses (RFC 5737, RFC 3849), and no part of a host's name is that long. All
+    /// sockets are closed before the window.
+    @Test func `hosts that a program reached before its window are told`() throws {
+        try requireScreen()
+        let tools = try tools("x11")
+        let label = String(repeating: "x", count: 64)
+        let (exit, text, _) = try measure(
+            "\(try Screen.probe()) connects 192.0.2.1 sends 192.0.2.2 sends 192.0.2.2 "
+                + "connects 2001:db8::1 sends 127.0.0.1 connects ::1 asks-for localhost "
+                + "asks-for 127.0.0.1 asks-for \(label) leaves mark xlib one",
+            path: tools.path, ["--json"])
+        try #require(exit == .status(0), "\(text)")
+        let report = try JSONValue(
+            parsing: String(try #require(text.split(separator: "\n").first { $0.hasPrefix("{") })))
+        #expect(
+            texts(report["connections"]) == [
+                "name \(label)", "tcp 192.0.2.1:7", "tcp [2001:db8::1]:7", "udp 192.0.2.2:7",
+            ])
+        #expect(texts(report["temporaryFiles"]) == ["$TMPDIR/mark", "$XDG_RUNTIME_DIR/mark"])
+        // So small a program need not appear sooner on a busy machine.
+        #expect(texts(report["refusals"]).contains("it reaches the network before its window"))
+    }
+
     @Test(arguments: [SIGINT, SIGQUIT, SIGKILL], ["x11", "wayland"])
     func `the servers have no terminal, and end with a measurement that a signal ends`(
         signal: Int32, kind: String

@@ -88,6 +88,15 @@ import Testing
             effects: SideEffects(), faults: faults)
     }
 
+    @Test(arguments: [
+        ("0100007F:1F90", "127.0.0.1:8080"), ("00000000:0000", "0.0.0.0:0"),
+        ("B80D0120000000000000000001000000:0007", "[2001:db8::1]:7"), ("0100007F", "0100007F"),
+        ("0100007F0100007F:0007", "0100007F0100007F:0007"), ("x:y", "x:y"),
+    ])
+    func `the kernel's addresses are shown as people write them`(text: Substring, shown: String) {
+        #expect(NetworkUse.address(text) == shown)
+    }
+
     @Test func `a program is held only if each launch showed the held window`() {
         let verdict = WindowVerdict([trial(.x11, misses: 1)], command: ["/usr/bin/editor"])
         #expect(verdict.refusals == ["1 of 4 launches were not served by the held window"])

@@ -108,13 +108,13 @@ import Testing
         try write("a", to: path + "/file")
         mkdir(home + "/.config", 0o700)
         try SettingsCopy.make(of: [own + "/app"], in: home + "/.config", try SampleClock())
-        let before = HomeFiles(in: home)
+        let before = FilesBelow(home)
         #expect(before.isComplete)
         let deepest = ".config" + path.dropFirst(own.count)
         try write("b", to: "\(home)/\(deepest)/file")
-        #expect(HomeFiles(in: home).changes(since: before) == [deepest + "/file"])
+        #expect(FilesBelow(home).changes(since: before) == [deepest + "/file"])
         for name in ["a", "a/b", "a/b/c"] { mkdir("\(home)/\(deepest)/\(name)", 0o700) }
-        #expect(!HomeFiles(in: home).isComplete)
+        #expect(!FilesBelow(home).isComplete)
     }
 
     @Test func `a program gets the signals that this process blocks, or keeps them blocked`() {

@@ -4,7 +4,7 @@ enum SettingsCopy {
     static let byteLimit = 64 << 20
     static let fileLimit = 10_000
     /// How deep a file may be below the home, in which settings are at the second level.
-    static let depthLimit = HomeFiles.depthLimit - 2
+    static let depthLimit = FilesBelow.depthLimit - 2
 
     /// Prints the depth and the size of each file.
     private static let counting = """

@@ -2,15 +2,16 @@ import AppFolders
 import Glibc
 import GreenroomLinux
 
-/// Where a desktop program is measured: a screen, a message bus and a home, which are removed with
-/// this object. Nothing that the program does there is seen in the session.
+/// Where a desktop program is measured: a screen, a message bus, a home, and folders for temporary
+/// files, which are removed with this object. Nothing that the program does there is seen in the
+/// session.
 final class WindowGround {
     let screen: any HeadlessScreen
     let empty: [UInt8]
     let bus: PrivateBus
     let variables: [String]
     private let folder: String
-    private var home: String { folder + "/home" }
+    private let contacts: ContactNotes
 
     /// The programs that every measurement of windows needs, with their packages in Debian.
     private static let needs =
@@ -39,11 +40,12 @@ final class WindowGround {
         folder = try PrivateDaemon.makeFolder()
         var started: PrivateBus?
         do throws(Failure) {
-            for name in ["home", "runtime"] {
+            for name in ["home", "runtime", "temporary"] {
                 unsafe _ = mkdir("\(folder)/\(name)", 0o700)
             }
             try Self.copySettings(of: program, to: folder + "/home", clock)
             do throws(SystemError) {
+                contacts = try ContactNotes(in: folder + "/runtime")
                 try PrivateBus.configure(in: folder)
                 switch kind {
                 case .x11: try XScreen.configure(in: folder)
@@ -83,6 +85,7 @@ final class WindowGround {
         variables =
             screen.variables + [
                 "HOME=\(folder)/home", "XDG_RUNTIME_DIR=\(folder)/runtime",
+                "TMPDIR=\(folder)/temporary",
                 "XDG_CONFIG_HOME=\(folder)/home/.config", "XDG_CACHE_HOME=\(folder)/home/.cache",
                 "XDG_DATA_HOME=\(folder)/home/.local/share",
                 "XDG_STATE_HOME=\(folder)/home/.local/state",
@@ -141,156 +144,34 @@ final class WindowGround {
     // MARK: What a program does
 
     struct State {
-        var files: HomeFiles
+        var files: FilesBelow
+        /// By the variables that name their folders.
+        var temporaryFiles: [String: FilesBelow]
         var names: Set<String>
+        var contacts: Set<String>
     }
 
     func state() throws(Failure) -> State {
-        State(files: HomeFiles(in: home), names: try bus.names())
+        State(
+            files: FilesBelow(folder + "/home"),
+            temporaryFiles: [
+                "$XDG_RUNTIME_DIR": FilesBelow(folder + "/runtime"),
+                "$TMPDIR": FilesBelow(folder + "/temporary"),
+            ], names: try bus.names(), contacts: contacts.lines())
     }
 
     /// What has changed since that state, and the network connections of a process.
     func effects(since before: State, of process: Int32?) throws(Failure) -> SideEffects {
         let now = try state()
+        let temporaryFiles = now.temporaryFiles.flatMap { name, files in
+            files.changes(since: before.temporaryFiles[name] ?? files).map { "\(name)/\($0)" }
+        }.filter { $0 != "$XDG_RUNTIME_DIR/" + ContactNotes.name }
+        let connections = process.map(NetworkUse.ofInstance) ?? []
         return SideEffects(
             files: now.files.changes(since: before.files),
             areFilesComplete: before.files.isComplete && now.files.isComplete,
+            temporaryFiles: temporaryFiles.sorted(),
             names: now.names.subtracting(before.names).sorted(),
-            connections: process.map(NetworkUse.ofInstance) ?? [])
-    }
-}
-
-/// The files in a home, as far as they are looked at.
-struct HomeFiles {
-    /// More than a copy of settings has (`SettingsCopy`).
-    static let depthLimit = 16
-    private static let fileLimit = 20_000
-
-    private var files: [String: FileIdentity] = [:]
-    /// Whether there are no other files.
-    private(set) var isComplete = true
-
-    init(in home: String) { collect(home, "", depth: 0) }
-
-    /// The files that are new or different, relative to the home.
-    func changes(since before: Self) -> [String] {
-        files.filter { before.files[$0.key] != $0.value }.keys.sorted()
-    }
-
-    private mutating func collect(_ home: String, _ relative: String, depth: Int) {
-        for name in (try? FolderContents.names(in: home + "/" + relative)) ?? []
-        where name != "." && name != ".." {
-            guard files.count < Self.fileLimit else {
-                isComplete = false
-                return
-            }
-            let path = relative + name
-            var status = stat()
-            guard unsafe lstat(home + "/" + path, &status) == 0 else { continue }
-            if status.st_mode & S_IFMT == S_IFDIR {
-                if depth < Self.depthLimit {
-                    collect(home, path + "/", depth: depth + 1)
-                } else {
-                    isComplete = false
-                }
-            } else {
-                files[path] = FileIdentity(
-                    device: UInt64(status.st_dev), inode: UInt64(status.st_ino),
-                    byteCount: Int64(status.st_size), modified: Self.nanoseconds(status.st_mtim),
-                    changed: Self.nanoseconds(status.st_ctim))
-            }
-        }
-    }
-
-    private static func nanoseconds(_ time: timespec) -> Int64 {
-        Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    }
-}
-
-/// What a program has done before its window.
-struct SideEffects: Hashable {
-    /// Files in its home, relative to the home.
-    var files: [String] = []
-    /// Whether all files were looked at.
-    var areFilesComplete = true
-    /// Names on the bus of its session.
-    var names: [String] = []
-    /// Addresses with ports.
-    var connections: [String] = []
-
-    /// The files that matter to others: settings and the like, but not caches.
-    var visibleFiles: [String] { files.filter { !$0.hasPrefix(".cache/") } }
-}
-
-/// The internet sockets of processes (proc(5), /proc/PID/net).
-enum NetworkUse {
-    /// A held program may have its connections in a process that it has started.
-    static func ofInstance(_ process: Int32) -> [String] {
-        Set(processes(with: process).flatMap(of)).sorted()
-    }
-
-    private static let processLimit = 1000
-
-    /// The processes of its cgroup and below; without a cgroup of its own, the process and its
-    /// descendants.
-    static func processes(with process: Int32) -> Set<Int32> {
-        var found: Set<Int32> = [process]
-        if let group = cgroup(of: "\(process)"), let own = cgroup(of: "self"),
-            // A cgroup that contains this process contains others as well.
-            group != "/", !(own + "/").hasPrefix(group + "/"),
-            let mounts = try? SmallFile.text(of: "/proc/self/mountinfo"),
-            let mount = try? CgroupLocation.mountPoint(mountinfo: mounts)
-        {
-            collect(mount + group, depth: 0, &found)
-            return found
-        }
-        var next = [process]
-        while let parent = next.popLast(), found.count < processLimit {
-            let tasks = "/proc/\(parent)/task"
-            for task in (try? FolderContents.names(in: tasks)) ?? [] {
-                let text = (try? SmallFile.text(of: "\(tasks)/\(task)/children")) ?? ""
-                for child in text.split(whereSeparator: \.isWhitespace).compactMap({ Int32($0) })
-                where found.insert(child).inserted { next.append(child) }
-            }
-        }
-        return found
-    }
-
-    private static func collect(_ folder: String, depth: Int, _ found: inout Set<Int32>) {
-        let text = (try? SmallFile.text(of: folder + "/cgroup.procs")) ?? ""
-        found.formUnion(text.split(separator: "\n").compactMap { Int32($0) })
-        guard depth < 8, found.count < processLimit else { return }
-        for name in (try? FolderContents.names(in: folder)) ?? []
-        where name != "." && name != ".." && FileStatus(path: "\(folder)/\(name)")?.kind == .folder
-        {
-            collect("\(folder)/\(name)", depth: depth + 1, &found)
-        }
-    }
-
-    private static func cgroup(of process: String) -> String? {
-        let text = (try? SmallFile.text(of: "/proc/\(process)/cgroup")) ?? ""
-        return CgroupLocation.path(in: text)
-    }
-
-    static func of(_ process: Int32) -> [String] {
-        let folder = "/proc/\(process)"
-        let inodes = Set(
-            ((try? FolderContents.names(in: folder + "/fd")) ?? []).compactMap { name -> String? in
-                guard let target = AppFolderChange.target(of: "\(folder)/fd/\(name)"),
-                    target.hasPrefix("socket:[")
-                else { return nil }
-                return String(target.dropFirst(8).dropLast())
-            })
-        var found: Set<String> = []
-        for kind in ["tcp", "tcp6", "udp", "udp6"] {
-            let text = (try? SmallFile.text(of: "\(folder)/net/\(kind)")) ?? ""
-            for line in text.split(separator: "\n").dropFirst() {
-                let words = line.split(separator: " ")
-                if words.count > 9, inodes.contains(String(words[9])) {
-                    found.insert("\(kind) \(words[2])")
-                }
-            }
-        }
-        return found.sorted()
+            connections: now.contacts.subtracting(before.contacts).union(connections).sorted())
     }
 }

@@ -111,8 +111,8 @@ struct WindowReport {
         guard trial.ways.last?.objection == nil else { return "" }
         let effects = trial.effects
         let kinds = [
-            ("files changed", effects.files), ("names on the bus", effects.names),
-            ("internet sockets", effects.connections),
+            ("files changed", effects.files), ("temporary files", effects.temporaryFiles),
+            ("names on the bus", effects.names), ("internet", effects.connections),
         ]
         let parts = kinds.filter { !$0.1.isEmpty }.map {
             "\($0.0): \($0.1.prefix(shownCount).joined(separator: ", ").harmless)"
@@ -153,6 +153,7 @@ extension WindowReport: ParametersEncodable {
         writer.endArray()
         writer.member("notMeasured", absences)
         writer.member("files", all(\.files))
+        writer.member("temporaryFiles", all(\.temporaryFiles))
         writer.member("names", all(\.names))
         writer.member("connections", all(\.connections))
         writer.member("refusals", verdict.refusals)
