@@ -30,6 +30,22 @@ import Testing
         #expect(stage.core.instance(ids[1])?.endReason == .reclaimed)
     }
 
+    /// By their last launch and their sizes alone, the order would be the other one.
+    @Test func `ends programs that are held at their windows before other prewarms`() {
+        let (held, pool) = (AppIdentifier("org.example.held"), AppIdentifier("org.example.pool"))
+        var stage = Stage(.prewarmed(held) { $0.depth = .window }, .prewarmed(pool))
+        let ids = [1, 2, 3].map { InstanceIdentifier($0) }
+        stage.send(.paused(ids[0], byteCount: 1))
+        stage.send(.paused(ids[1], byteCount: 20 << 20))
+        stage.wait(.seconds(1))
+        stage.launch(held)
+        stage.send(.started(ids[0]))
+        stage.send(.paused(ids[2], byteCount: 10 << 20))
+        #expect(stage.core.instance(ids[2])?.depth == .window)
+        #expect(stage.core.instance(ids[1])?.depth == .main)
+        #expect(reclaimed(stage.send(.pressureChanged(.warning))) == [ids[2], ids[1]])
+    }
+
     @Test func `ends background instances at the critical level, never an instance in front`() {
         var (stage, ids) = stage()
         #expect(reclaimed(stage.send(.pressureChanged(.critical))) == [ids[0], ids[1]])
