@@ -193,16 +193,42 @@ struct ServiceFile {
 
     var name: String { app + ".service" }
 
-    private static let mark = "# Written by greenroomctl dbus-service"
+    /// The verb that has written a file of ours, as the file's first line names it.
+    enum Writer: CaseIterable {
+        case dbusService, desktopEnable
+
+        fileprivate var mark: String {
+            switch self {
+            case .dbusService: "# Written by greenroomctl dbus-service;"
+            case .desktopEnable: "# Written by greenroomctl desktop enable;"
+            }
+        }
+
+        fileprivate func removal(of app: String) -> String {
+            switch self {
+            case .dbusService: "greenroomctl dbus-service \(app) --remove"
+            case .desktopEnable: "greenroomctl desktop disable \(app)"
+            }
+        }
+    }
+
+    var writer = Writer.dbusService
 
     var text: String {
-        """
-        \(Self.mark); greenroomctl dbus-service \(app) --remove removes it.
-        [D-BUS Service]
-        Name=\(app)
-        Exec=\(command)
+        var lines = ["\(writer.mark) \(writer.removal(of: app)) removes it."]
+        if writer == .desktopEnable { lines.append(Self.socketMark + socket) }
+        lines += ["[D-BUS Service]", "Name=\(app)", "Exec=\(command)"]
+        return lines.joined(separator: "\n") + "\n"
+    }
 
-        """
+    /// Comes before the daemon's socket in the second line of a file that is written again without
+    /// the daemon.
+    private static let socketMark = "# Socket: "
+
+    static func socket(in text: String) -> String? {
+        text.split(separator: "\n").dropFirst().first.flatMap { line in
+            line.hasPrefix(socketMark) ? String(line.dropFirst(socketMark.utf8.count)) : nil
+        }
     }
 
     private var command: String {
@@ -250,10 +276,15 @@ struct ServiceFile {
 
     /// Nil if there is no file.
     static func isOurs(_ path: String) -> Bool? {
-        guard let status = FileStatus(path: path) else { return nil }
+        FileStatus(path: path) == nil ? nil : writer(of: path) != nil
+    }
+
+    /// The verb that has written the file at a path; nil if it is not ours.
+    static func writer(of path: String) -> Writer? {
         // A pipe might never be written to.
-        guard status.kind == .file else { return false }
-        return (try? SmallFile.text(of: path))?.hasPrefix(mark) ?? false
+        guard FileStatus(path: path)?.kind == .file, let text = try? SmallFile.text(of: path)
+        else { return nil }
+        return Writer.allCases.first { text.hasPrefix($0.mark) }
     }
 
     /// Whether each bus reads a quoted word as it is. A backslash has another meaning for some, and a

@@ -27,7 +27,8 @@ struct DesktopEnable: Verb {
             launcher (a menu, a file manager, gio launch) then starts the app through the daemon, with the \
             launcher's environment and working directory. If the daemon does not run, or Greenroom is no \
             longer installed, the app is started directly. A copy shows the entry as it is now; "desktop refresh" \
-            copies entries again that have changed.
+            copies entries again that have changed. An app that the message bus starts \
+            (DBusActivatable=true) also gets a service file, so that calls by its name come to the daemon.
             """)
 
     @Argument(help: "The apps.", completion: Candidates.apps)
@@ -47,37 +48,53 @@ struct DesktopEnable: Verb {
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
         try client.requireOwn()
         guard case .listed(let own) = try client.call(.list) else { return 1 }
-        let known = own + client.systemsApps(besides: own)
+        let known =
+            own.map { ($0, client) }
+            + client.systemsApps(besides: own).map { ($0, client.system ?? client) }
         var changes = FileChanges()
         var code: Int32 = 0
         if all {
             place.copies.refresh(&changes, console)
-            for app in known where app.desktop?.isShown == true {
-                do throws(Failure) { try enable(app, &changes) } catch {
+            for (app, daemon) in known where app.desktop?.isShown == true {
+                do throws(Failure) { try enable(app, of: daemon, &changes, console) } catch {
                     console.complain("left as it is: \(error.description)")
                 }
             }
         } else {
             code = forEach(apps, client, console) { name throws(Failure) in
-                guard let app = known.first(where: { $0.identifier == name }) else {
+                guard let (app, daemon) = known.first(where: { $0.0.identifier == name }) else {
                     throw .control(.noSuchApp(name, suggestion: nil))
                 }
-                try enable(app, &changes)
+                try enable(app, of: daemon, &changes, console)
             }
         }
+        place.copies.services.tellBus(changes, console)
         if code == 0 || !changes.changes.isEmpty { changes.report(console, json: output.json) }
         return code
     }
 
     private func enable(
-        _ app: Control.AppSummary, _ changes: inout FileChanges
+        _ app: Control.AppSummary, of daemon: ControlClient, _ changes: inout FileChanges,
+        _ console: any Console
     ) throws(Failure) {
-        guard let file = app.desktop?.file else {
+        guard let entry = app.desktop else {
             throw .refused(
                 "no_desktop_entry",
                 "\(app.identifier) has no desktop entry, so no launcher shows it")
         }
-        try place.copies.write(app.identifier, of: file, &changes)
+        try place.copies.write(app.identifier, of: entry.file, &changes)
+        let services = place.copies.services
+        guard entry.isDBusActivatable else {
+            return try services.remove(app.identifier, &changes)
+        }
+        // Launchers start the app through the daemon all the same.
+        do throws(Failure) {
+            try services.write(app.identifier, socket: daemon.path, &changes)
+        } catch {
+            console.complain(
+                "callers that name \(app.identifier) on the message bus do not come by the daemon: "
+                    + error.description)
+        }
     }
 }
 
@@ -112,23 +129,38 @@ struct DesktopDisable: ParsableCommand {
     private func execute(_ console: any Console) -> Int32 {
         var changes = FileChanges()
         var code: Int32 = 0
-        for app in all ? place.copies.apps : apps {
-            do throws(Failure) { try disable(app, &changes) } catch {
+        for app in all ? enabled : apps {
+            do throws(Failure) { try disable(app, &changes, console) } catch {
                 console.complain(error.description)
                 code = error.exitCode
             }
         }
+        place.copies.services.tellBus(changes, console)
         if code == 0 || !changes.changes.isEmpty { changes.report(console, json: output.json) }
         return code
     }
 
-    private func disable(_ name: String, _ changes: inout FileChanges) throws(Failure) {
-        let identifiers = AppNames.identifiers(meantBy: name, among: place.copies.apps)
+    /// Somebody may have removed only one of an app's files.
+    private var enabled: [String] {
+        Set(place.copies.apps + place.copies.services.apps).sorted()
+    }
+
+    private func disable(
+        _ name: String, _ changes: inout FileChanges, _ console: any Console
+    ) throws(Failure) {
+        let identifiers = AppNames.identifiers(meantBy: name, among: enabled)
         guard identifiers.count <= 1 else { throw .ambiguous(name, identifiers) }
         guard let app = identifiers.first else {
             throw .refused("not_enabled", "\(name) is not enabled in \(place.copies.entries)")
         }
+        let services = place.copies.services
+        try services.remove(app, &changes)
         try place.copies.remove(app, &changes)
+        if services.isOfDBusService(app) {
+            console.complain(
+                "callers that name \(app) on the message bus still come by the daemon; "
+                    + "\"greenroomctl dbus-service \(app) --remove\" ends that")
+        }
     }
 }
 
@@ -139,8 +171,8 @@ struct DesktopRefresh: ParsableCommand {
         usage: "greenroomctl desktop refresh [--directory <dir>] [--json]",
         discussion: """
             Writes the copies of entries that have changed since, and removes the copies of entries that \
-            are gone. For your own copies, "greenroomctl reload" does this too, and so does your service \
-            (greenroomd.service) when it starts and reloads.
+            are gone. Service files that "enable" wrote follow them. For your own copies, "greenroomctl \
+            reload" does this too, and so does your service (greenroomd.service) when it starts and reloads.
             """)
 
     @OptionGroup var place: DesktopPlace

@@ -22,10 +22,10 @@ struct DesktopCopies {
                 + "/applications")
     }
 
-    private var folder: String {
-        let parent = entries.lastIndex(of: "/").map { entries[..<$0] } ?? ""
-        return "\(parent)/\(DesktopFolders.redirections)"
-    }
+    /// The folder of data of which `entries` is a part.
+    private var data: Substring { entries.lastIndex(of: "/").map { entries[..<$0] } ?? "" }
+    private var folder: String { "\(data)/\(DesktopFolders.redirections)" }
+    var services: DesktopServices { DesktopServices(folder: data + ServiceFile.folder) }
 
     private func link(of app: String) -> String { entries + "/" + app + DesktopEntry.fileSuffix }
     private func copy(of app: String) -> String { folder + "/" + app + DesktopEntry.fileSuffix }
@@ -88,15 +88,43 @@ struct DesktopCopies {
     }
 
     /// Makes the copies again whose entries have changed, and removes those whose entries are gone or
-    /// can no longer be copied. A file that is in the place of its link stays as it is.
+    /// can no longer be copied. A file that is in the place of its link stays as it is. Service files
+    /// follow the copies.
     func refresh(_ changes: inout FileChanges, _ console: any Console) {
         let copied = apps.filter { DesktopFolders.isLink(link(of: $0)) }
-        guard !copied.isEmpty else { return }
+        let served = services.apps
+        guard !copied.isEmpty || !served.isEmpty else { return }
         let known = DesktopFolders(SearchPath.desktop(Caller.variables)).entries
+        // The search path of this process may lack the entry's folder.
+        func entry(of app: String) -> String? { known[app]?.path ?? original(of: app) }
+        refresh(copied, entry, &changes, console)
+        for app in served {
+            do throws(Failure) {
+                if !apps.contains(app) || isActivatable(app, entry(of: app)) == false {
+                    try services.remove(app, &changes)
+                } else {
+                    try services.renew(app, &changes)
+                }
+            } catch { console.complain(error.description) }
+        }
+        services.tellBus(changes, console)
+    }
+
+    /// Whether an entry says that the bus starts the app; nil if it cannot be read at the moment.
+    private func isActivatable(_ app: String, _ file: String?) -> Bool? {
+        guard let file, let bytes = Self.bytes(of: file) else { return nil }
+        let locale = Locale(environment: [:])
+        return try? DesktopEntry.parse(bytes, identifier: app, file: file, locale: locale)?
+            .isDBusActivatable
+    }
+
+    private func refresh(
+        _ copied: [String], _ entry: (String) -> String?, _ changes: inout FileChanges,
+        _ console: any Console
+    ) {
         for app in copied {
             do throws(Failure) {
-                // The search path of this process may lack the entry's folder.
-                guard let file = known[app]?.path ?? original(of: app) else { continue }
+                guard let file = entry(app) else { continue }
                 if Self.isGone(file) {
                     try remove(app, &changes)
                     continue

@@ -143,7 +143,8 @@ import VarlinkTestSupport
     }
 
     private func describe(
-        _ daemon: TestDaemon, _ bus: SessionBus, log: String, gate: String? = nil
+        _ daemon: TestDaemon, _ bus: SessionBus, log: String, gate: String? = nil,
+        isInstalled: Bool = true
     ) throws {
         let probe = try Programs.built("systemd-probe")
         let variables =
@@ -162,7 +163,7 @@ import VarlinkTestSupport
 
             """, to: "applications/org.example.view.desktop")
         _ = try daemon.client().reload()
-        try bus.install("org.example.view")
+        if isInstalled { try bus.install("org.example.view") }
     }
 
     private func lines(_ log: String) -> [String] {
@@ -187,6 +188,29 @@ import VarlinkTestSupport
         try bus.ask("org.example.view", "ActivateAction", "new", "[]", "{}")
         try awaitChange(in: daemon.directory.path, "its second name") { lines(log).count == 5 }
         #expect(lines(log)[3] == "started new")
+    }
+
+    @Test func `calls by a name come to the daemon while the app's desktop entry is enabled`()
+        throws
+    {
+        let (daemon, log) = try program()
+        let bus = try SessionBus(for: daemon)
+        defer { bus.end() }
+        let probe = try Programs.built("systemd-probe")
+        try bus.describe("org.example.view", exec: "\(probe) serve org.example.view \(log) vendor")
+        try describe(daemon, bus, log: log, isInstalled: false)
+        try bus.enable("org.example.view")
+        try bus.ask("org.example.view", "Activate", "{}")
+        let client = try daemon.client()
+        let instance = try #require(try client.instances(of: "org.example.view").first)
+        try awaitChange(in: daemon.directory.path, "its name") { lines(log).count == 2 }
+        #expect(lines(log) == ["started ", "owns its name"])
+        try client.change(.kill, instance.instance)
+        for helper in bus.helpers { try Processes.awaitEnd(of: helper) }
+        try bus.disable("org.example.view")
+        try bus.ask("org.example.view", "Activate", "{}")
+        #expect(lines(log).dropFirst(2).first == "started vendor")
+        #expect(try client.instances(of: "org.example.view").allSatisfy { $0.exit != nil })
     }
 
     /// Calls a method of an interface that only the program has.

@@ -34,6 +34,7 @@ final class SessionBus {
               <limit name="service_start_timeout">120000</limit>
               <listen>unix:path=\(directory.path)/bus</listen>
               <servicedir>\(directory.path)/services</servicedir>
+              <servicedir>\(directory.path)/own/dbus-1/services</servicedir>
               <servicedir>\(directory.path)/share/dbus-1/services</servicedir>
               <policy context="default">
                 <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/>
@@ -86,17 +87,26 @@ final class SessionBus {
 
     /// Runs `greenroomctl dbus-service APP --install` into this bus's folder, and tells the bus.
     func install(_ app: String) throws {
+        try control(
+            "dbus-service", app, "--install", "--directory", services, "--socket",
+            daemon.socketPath)
+    }
+
+    /// Runs `greenroomctl desktop enable APP` for a user of this bus.
+    func enable(_ app: String) throws {
+        try control("desktop", "enable", app, "--socket", daemon.socketPath)
+    }
+
+    func disable(_ app: String) throws { try control("desktop", "disable", app) }
+
+    private func control(_ words: String...) throws {
         let program = try Programs.client
         let (exit, output) = try run(
             ChildRequest(
-                program,
-                arguments: [
-                    program, "dbus-service", app, "--install", "--directory", services,
-                    "--socket", daemon.socketPath,
-                ],
+                program, arguments: [program] + words,
                 environment: [
                     "PATH=/usr/local/bin:/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS=\(address)",
-                    "XDG_DATA_DIRS=\(directory.path)/share",
+                    "XDG_DATA_HOME=\(directory.path)/own", "XDG_DATA_DIRS=\(directory.path)/share",
                 ]), mergingErrors: true)
         guard exit == .status(0) else { throw TestError(String(decoding: output, as: UTF8.self)) }
     }
