@@ -45,13 +45,28 @@ enum Phrase {
 
     static func launch(
         _ kind: Control.Word<Control.LaunchKind>?, _ reason: Control.Word<Control.ColdReason>?,
-        _ variables: [String] = [], anew: Control.Word<Control.AnewReason>? = nil
+        anew: Control.Word<Control.AnewReason>? = nil
+    ) -> String {
+        launch(kind, reason, variables: [], state: [], anew)
+    }
+
+    static func launch(_ launch: Control.LaunchSummary) -> String {
+        self.launch(
+            launch.kind, launch.coldReason, variables: launch.differingVariables ?? [],
+            state: launch.differingState ?? [], launch.anewReason)
+    }
+
+    private static func launch(
+        _ kind: Control.Word<Control.LaunchKind>?, _ reason: Control.Word<Control.ColdReason>?,
+        variables: [String], state: [String], _ anew: Control.Word<Control.AnewReason>?
     ) -> String {
         if let anew, let kind { return "\(kind.words) (\(anew.words))" }
         let names = variables.isEmpty ? "" : ": " + variables.joined(separator: ", ").harmless
         return switch (kind, reason) {
         case (nil, _): "-"
         case (let kind?, nil): kind.words
+        case (let kind?, .known(.callerState)?) where !state.isEmpty:
+            "\(kind.words) (caller's \(state.joined(separator: ", ").harmless))"
         case (let kind?, let reason?): "\(kind.words) (\(reason.words)\(names))"
         }
     }
@@ -163,7 +178,7 @@ extension Control.ColdReason: Worded {
         case .backOff: "not prewarmed again yet"
         case .resumeFailed: "the paused one did not start"
         case .reclaimed: "memory taken back"
-        case .callerState: "caller's limits or descriptors"
+        case .callerState: "caller's directory, umask, limits or descriptors"
         case .arguments: "brings arguments"
         case .appearanceChanged: "the display's scale, theme or font changed"
         case .fileChanged: "a file that it had read changed"

@@ -171,9 +171,7 @@ enum Report {
         }
         if let launch = explanation.lastLaunch {
             text += "  last launch: instance \(launch.instance), "
-            text += Phrase.launch(
-                launch.kind, launch.coldReason, launch.differingVariables ?? [],
-                anew: launch.anewReason)
+            text += Phrase.launch(launch)
             // The time is not known if an earlier daemon served the launch, or if no client asked
             // for it.
             if launch.elapsedUSec > 0 { text += ", \(Phrase.duration(uSec: launch.elapsedUSec))" }

@@ -75,9 +75,7 @@ struct LaunchTrace {
         name("process_name", "\(app), instance \(launch.instance)", .launch, &writer)
         for track in Track.allCases { name("thread_name", track.name, track, &writer) }
         let steps = steps.filter { $0.elapsedUSec < Self.limit }
-        let how = Phrase.launch(
-            launch.kind, launch.coldReason, launch.differingVariables ?? [],
-            anew: launch.anewReason)
+        let how = Phrase.launch(launch)
         let end = max(
             launch.readyUSec ?? 0, launch.elapsedUSec, steps.map(\.elapsedUSec).max() ?? 0)
         span("launch: \(how)", from: 0, to: end, &writer)

@@ -302,6 +302,10 @@ extension Control {
           # With environment_mismatch: the variables in which the launch's environment differed from
           # that of the most similar paused instance.
           differingVariables: ?[]string,
+          # With caller_state: what of the caller's state no paused instance could take over, if that
+          # is known: directory, umask, streams, descriptors, limits, signals, priority, processors,
+          # privileges, personality.
+          differingState: ?[]string,
           # Absent if the daemon launched it by itself, or if an earlier daemon served it.
           caller: ?Caller,
           # The time from the request until the app was ready.

@@ -52,6 +52,10 @@ extension Control {
         public var timestampUSec: Int64
         /// The variables in which the launch's environment differed from that of paused instances.
         public var differingVariables: [String]?
+        /// What of the caller's state no paused instance could take over: `directory`, `umask`,
+        /// `streams`, `descriptors`, `limits`, `signals`, `priority`, `processors`, `privileges` or
+        /// `personality`.
+        public var differingState: [String]?
         public var caller: Caller?
         /// The time from the request until the app was ready.
         public var readyUSec: Int64?
@@ -98,6 +102,7 @@ extension Control.LaunchSummary: ParametersEncodable {
         writer.member("elapsedUSec", elapsedUSec)
         writer.member("timestampUSec", timestampUSec)
         writer.member("differingVariables", ifPresent: differingVariables)
+        writer.member("differingState", ifPresent: differingState)
         writer.member("caller", ifPresent: caller)
         writer.member("readyUSec", ifPresent: readyUSec)
         writer.member("exit", ifPresent: exit)
@@ -116,6 +121,8 @@ extension Control.LaunchSummary: ParametersEncodable {
             case "timestampUSec": timestampUSec = try member.integer()
             case "differingVariables" where member.value != .null:
                 differingVariables = try member.texts()
+            case "differingState" where member.value != .null:
+                differingState = try member.texts()
             case "caller": caller = try Control.Caller(ifPresent: member)
             case "readyUSec": readyUSec = try member.optionalInteger()
             case "exit": exit = try Control.ExitRecord(ifPresent: member)

@@ -127,12 +127,16 @@ final class AppCatalog {
         }
     }
 
+    /// In what a launch differs from every paused instance.
+    struct LaunchDifferences {
+        var variables: [String] = []
+        /// Words of the interface.
+        var state: [String] = []
+    }
+
     /// Notes the app's latest launch.
-    ///
-    /// - Parameter differingVariables: the variables in which the launch's environment differs from
-    ///   that of every paused instance.
     func note(
-        _ launch: Control.LaunchRecord, of app: AppIdentifier, differingVariables: [String]
+        _ launch: Control.LaunchRecord, of app: AppIdentifier, _ differences: LaunchDifferences
     ) {
         guard let kind = launch.kind.known else { return }
         let elapsed = launch.elapsedUSec ?? 0
@@ -143,8 +147,9 @@ final class AppCatalog {
         summary.anewReason = launch.anewReason
         summary.caller = launch.caller
         if launch.coldReason == .environmentMismatch {
-            summary.differingVariables = differingVariables
+            summary.differingVariables = differences.variables
         }
+        if launch.coldReason == .callerState { summary.differingState = differences.state }
         lastLaunches[app] = summary
     }
 

@@ -21,12 +21,12 @@ final class LaunchAccounts {
         var requestedAt = Instant(nanoseconds: 0)
     }
 
-    /// Who asked, when, and in which variables the launch differed from paused instances.
+    /// Who asked, when, and in what the launch differed from paused instances.
     private struct AnsweredRequest {
         let identifier: RequestIdentifier
         let caller: Control.Caller?
         let requestedAt: Instant
-        let differingVariables: [String]
+        let differences: AppCatalog.LaunchDifferences
     }
     /// Requests that were answered in this turn. The core then reports the launch, under one of
     /// them; it reports nothing if the answer repeats that of an earlier call.
@@ -50,7 +50,8 @@ final class LaunchAccounts {
         guard let context = entry.context else { return }
         let request = AnsweredRequest(
             identifier: identifier, caller: caller(entry.origin), requestedAt: context.requestedAt,
-            differingVariables: context.differingVariables)
+            differences: .init(
+                variables: context.differingVariables, state: context.callerDifferences.names))
         switch outcome.kind {
         case .cold, .prewarmed, .startedAnew:
             if outcome.isRepeated { answered = [] }
@@ -128,8 +129,7 @@ final class LaunchAccounts {
         launch.anewReason = outcome.anewReason.map { .known(.init($0)) }
         launch.caller = request?.caller
         launch.elapsedUSec = request.map { $0.requestedAt.duration(to: core.now).microseconds }
-        catalog.note(
-            launch, of: app, differingVariables: request?.differingVariables ?? [])
+        catalog.note(launch, of: app, request?.differences ?? .init())
         history.began(launch)
         return launch
     }

@@ -61,11 +61,13 @@ extension InheritedState {
 }
 
 extension Runtime {
-    /// Whether an interpreter that has booted can take over what the launch brings. It has already
+    /// What the launch brings that an interpreter which has booted cannot take over. It has already
     /// looked at its signals, and most interpreters have opened descriptors.
-    func canTakeOver(_ context: LaunchContext) -> Bool {
+    func obstacles(in context: LaunchContext) -> CallerDifferences {
         let ignored = (context.inherited?.ignoredSignals ?? 0) & ~PausedState.innerSignals
-        return ignored == 0 && (context.otherDescriptors.isEmpty || !opensDescriptors)
+        var found: CallerDifferences = ignored == 0 ? [] : .signals
+        if opensDescriptors, !context.otherDescriptors.isEmpty { found.insert(.descriptors) }
+        return found
     }
 }
 
@@ -87,19 +89,31 @@ struct PausedState {
         app.kind == .program && app.restrictions.confinement?.filters.isEmpty != false
     }
 
-    /// True if what the launch asks for changes something.
-    func differs(from wanted: InheritedState, of app: InstalledApp) -> Bool {
-        wanted.closedDescriptors != 0 || wanted.ignoredSignals != 0 || limitsDiffer(from: wanted)
-            || threadsDiffer(from: wanted, of: app)
+    /// What the launch asks for that changes something.
+    func differences(from wanted: InheritedState, of app: InstalledApp) -> CallerDifferences {
+        var found = threadDifferences(from: wanted, of: app)
+        if wanted.closedDescriptors != 0 { found.insert(.streams) }
+        if wanted.ignoredSignals != 0 { found.insert(.signals) }
+        if limitsDiffer(from: wanted) { found.insert(.limits) }
+        return found
     }
 
-    /// True if what the launch asks for changes something that each thread has for itself: a launch
+    /// What the launch asks for that changes something which each thread has for itself: a launch
     /// changes the first thread only.
-    private func threadsDiffer(from wanted: InheritedState, of app: InstalledApp) -> Bool {
-        wanted.nice > state.nice || wanted.blockedSignals != 0
+    private func threadDifferences(
+        from wanted: InheritedState, of app: InstalledApp
+    ) -> CallerDifferences {
+        var found: CallerDifferences = wanted.blockedSignals == 0 ? [] : .signals
+        if wanted.nice > state.nice
             || (wanted.ioPriority != state.ioPriority && wanted.ioPriority >> 13 >= 2)
-            || (wanted.noNewPrivileges && !app.restrictions.noNewPrivileges)
-            || zip(state.affinity, wanted.affinity).contains { $0 & ~$1 != 0 }
+        {
+            found.insert(.priority)
+        }
+        if wanted.noNewPrivileges, !app.restrictions.noNewPrivileges { found.insert(.privileges) }
+        if zip(state.affinity, wanted.affinity).contains(where: { $0 & ~$1 != 0 }) {
+            found.insert(.processors)
+        }
+        return found
     }
 
     private func limitsDiffer(from wanted: InheritedState) -> Bool {
@@ -120,20 +134,24 @@ struct PausedState {
         return InheritedState.Limit(soft: soft, hard: hard)
     }
 
-    /// True if a paused process can take over what the launch asks for.
-    func allows(_ wanted: InheritedState, of app: InstalledApp) -> Bool {
-        if wanted.personality != state.personality { return false }
+    /// What the launch asks for that no paused process can take over.
+    func obstacles(to wanted: InheritedState, of app: InstalledApp) -> CallerDifferences {
+        var found: CallerDifferences = []
+        if wanted.personality != state.personality { found.insert(.personality) }
         if wanted.limits.count > Self.stack {
             // The stack limit has already decided where the memory of the process lies, and how
             // large the stacks of its threads are.
             let stack = limit(Self.stack, wanted.limits[Self.stack], wanted)
-            if stack.soft != state.limits[Self.stack].soft { return false }
+            if stack.soft != state.limits[Self.stack].soft { found.insert(.limits) }
         }
         var seen = wanted
         seen.ignoredSignals &= ~Self.innerSignals
         seen.blockedSignals &= ~Self.innerSignals
-        guard differs(from: seen, of: app) else { return true }
-        guard Self.canTakeOver(app) else { return false }
-        return threadCount <= 1 || !threadsDiffer(from: seen, of: app)
+        if !Self.canTakeOver(app) {
+            found.formUnion(differences(from: seen, of: app))
+        } else if threadCount > 1 {
+            found.formUnion(threadDifferences(from: seen, of: app))
+        }
+        return found
     }
 }

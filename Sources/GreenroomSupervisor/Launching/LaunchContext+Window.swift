@@ -8,12 +8,20 @@ extension LaunchContext {
     func reasonNotToHold(_ app: InstalledApp) -> ColdReason? {
         let words = app.command.arguments.lazy.map(ByteString.text)
         if !arguments.elementsEqual(words) { return .arguments }
-        let bringsDescriptors =
-            standardStreams.contains { $0 != nil } || !otherDescriptors.isEmpty || takesTerminal
-        let bringsState =
-            inheritsMoreThanPaused || (0...2).contains { isClosed($0) }
-            || umask.map { $0 != InstalledApp.defaultUmask } ?? false
-        return bringsDescriptors || bringsState || workingDirectory != nil ? .callerState : nil
+        return inheritsMoreThanPaused || !differencesFromHeld.isEmpty ? .callerState : nil
+    }
+
+    /// What the launch brings that no held program can take over.
+    var differencesFromHeld: CallerDifferences {
+        var found = inheritedDifferences
+        if workingDirectory != nil { found.insert(.directory) }
+        if let umask, umask != InstalledApp.defaultUmask { found.insert(.umask) }
+        if takesTerminal || (0...2).contains(where: { standardStreams[$0] != nil || isClosed($0) })
+        {
+            found.insert(.streams)
+        }
+        if !otherDescriptors.isEmpty { found.insert(.descriptors) }
+        return found
     }
 
     /// Leaves out the caller's directory if all held instances have started in it.

@@ -158,8 +158,8 @@ final class LaunchContexts {
             .map { $0.map { descriptors[$0] } }
         let depth = core.depth(of: app.identifier, key)
         inherit(from: call, descriptors, app, depth, &context)
-        if depth == .runtime, let runtime = app.environment.runtime, !runtime.canTakeOver(context) {
-            context.coldReason = context.coldReason ?? .callerState
+        if depth == .runtime, let runtime = app.environment.runtime, context.coldReason == nil {
+            context.refusePaused(for: runtime.obstacles(in: context))
         }
         context.takesTerminal = call.takesTerminal
         context.screenHints = .init(call.orientation, call.sizeClass)
@@ -170,6 +170,9 @@ final class LaunchContexts {
         if app.description.depth == .window {
             context.leaveOutDirectory(ofHeld: heldPlaces(of: app.identifier))
             context.reasonNotToHold = context.reasonNotToHold(app)
+            if context.coldReason == nil {
+                context.callerDifferences = context.differencesFromHeld
+            }
         }
         return (context, key)
     }
@@ -223,7 +226,7 @@ final class LaunchContexts {
         }
         let reachesTooFar = context.otherDescriptors.contains { $0.number >= app.channelNumber }
         if reachesTooFar || context.otherDescriptors.count > Self.otherDescriptorsOfPaused {
-            context.coldReason = .callerState
+            context.refusePaused(for: .descriptors)
         }
         guard call.callerState != nil || !call.closedDescriptors.isEmpty else { return }
         var state = InheritedState(call.callerState ?? .init(), of: app)
@@ -235,10 +238,12 @@ final class LaunchContexts {
         var wanted = state.asPaused(app)
         // A held program can take nothing over, and need not ignore these signals.
         if depth == .window { wanted.ignoredSignals &= ~PausedState.innerSignals }
-        context.inheritsMoreThanPaused =
-            PausedState.canTakeOver(app) && paused?.differs(from: wanted, of: app) != false
-        if paused?.allows(state.asPaused(app), of: app) == false {
-            context.coldReason = .callerState
+        if PausedState.canTakeOver(app) {
+            context.inheritedDifferences = paused?.differences(from: wanted, of: app) ?? []
+            context.inheritsMoreThanPaused = paused == nil || !context.inheritedDifferences.isEmpty
+        }
+        if let paused {
+            context.refusePaused(for: paused.obstacles(to: state.asPaused(app), of: app))
         }
     }
 

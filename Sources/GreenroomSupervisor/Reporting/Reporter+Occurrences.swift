@@ -79,10 +79,11 @@ extension Reporter {
     ) {
         let kind = Control.LaunchKind(outcome.kind)
         let reason = outcome.coldReason.map(Control.ColdReason.init)
-        // The account of this launch has noted these variables.
-        let names = catalog.lastLaunch(of: app)?.differingVariables ?? []
-        let variables = names.joined(separator: ", ")
-        let why = names.isEmpty ? "" : ": \(variables)"
+        // The account of this launch has noted in what it differs.
+        let last = catalog.lastLaunch(of: app)
+        let names = last?.differingVariables ?? last?.differingState ?? []
+        let differences = names.joined(separator: ", ")
+        let why = names.isEmpty ? "" : ": \(differences)"
         let anew = outcome.anewReason.map(Control.AnewReason.init)
         let word = reason?.rawValue ?? anew?.rawValue
         let words = kind.rawValue + (word.map { " (\($0)\(why))" } ?? "")
@@ -96,7 +97,7 @@ extension Reporter {
             $0.launchKind = .known(kind)
             $0.coldReason = reason.map { .known($0) }
             $0.anewReason = anew.map { .known($0) }
-            $0.text = variables
+            $0.text = differences
         }
     }
 

@@ -17,6 +17,9 @@ struct LaunchContext {
     /// The names of the variables in which the launch's environment differs from that of every
     /// paused instance; empty if one has the same.
     var differingVariables: [String] = []
+    /// With the cold reason `callerState`, or the same reason not to hold: what cannot be taken over,
+    /// as far as that is known.
+    var callerDifferences: CallerDifferences = []
     /// Why no instance that is held at its first window can take what the launch brings; nil if one
     /// can.
     var reasonNotToHold: ColdReason?
@@ -34,6 +37,8 @@ struct LaunchContext {
     var inherited: InheritedState?
     /// Whether `inherited` includes something that a paused instance of the app does not have yet.
     var inheritsMoreThanPaused = false
+    /// What that is, as far as it is known.
+    var inheritedDifferences: CallerDifferences = []
     var requestedAt: Instant
     /// Whether one of the standard streams becomes the app's controlling terminal.
     var takesTerminal = false
@@ -50,6 +55,13 @@ struct LaunchContext {
 
     /// Whether the client has the output to itself.
     var takesOutput: Bool { standardStreams[1] != nil || standardStreams[2] != nil }
+
+    /// Makes the launch cold if there are differences.
+    mutating func refusePaused(for differences: CallerDifferences) {
+        guard !differences.isEmpty else { return }
+        coldReason = .callerState
+        callerDifferences.formUnion(differences)
+    }
 
     /// Whether this standard stream is closed for the app.
     func isClosed(_ stream: Int) -> Bool { (inherited?.closedDescriptors ?? 0) >> stream & 1 != 0 }

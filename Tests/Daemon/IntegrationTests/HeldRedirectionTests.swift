@@ -134,8 +134,8 @@ import Testing
 
         /// Starts the entry, and expects its process to end as its instance does.
         func expect(
-            _ reason: Control.ColdReason?, _ descriptors: [Int32: Int32] = [:],
-            directory: String = "/", files: [String] = [],
+            _ reason: Control.ColdReason?, differing state: String? = nil,
+            _ descriptors: [Int32: Int32] = [:], directory: String = "/", files: [String] = [],
             sourceLocation: SourceLocation = #_sourceLocation
         ) throws {
             let held = try awaitHeld()
@@ -146,6 +146,9 @@ import Testing
             #expect(
                 (instance.instance == held.instance) == (reason == nil),
                 sourceLocation: sourceLocation)
+            let explained = try daemon.client().explain(HeldRedirectionTests.app).lastLaunch
+            #expect(
+                explained?.differingState == state.map { [$0] }, sourceLocation: sourceLocation)
             try end(instance)
             #expect(try process.waitForExit() == .signal(SIGTERM), sourceLocation: sourceLocation)
         }
@@ -195,11 +198,15 @@ import Testing
             close(terminal.controller)
             close(terminal.own)
         }
-        for number: Int32 in [1, 2] { try bench.expect(.callerState, [number: pipe.writeEnd]) }
-        try bench.expect(.callerState, [0: pipe.readEnd])
-        for number: Int32 in 0...2 { try bench.expect(.callerState, [number: terminal.own]) }
-        try bench.expect(.callerState, [5: pipe.writeEnd])
-        try bench.expect(.callerState, directory: "/tmp")
+        for number: Int32 in [1, 2] {
+            try bench.expect(.callerState, differing: "streams", [number: pipe.writeEnd])
+        }
+        try bench.expect(.callerState, differing: "streams", [0: pipe.readEnd])
+        for number: Int32 in 0...2 {
+            try bench.expect(.callerState, differing: "streams", [number: terminal.own])
+        }
+        try bench.expect(.callerState, differing: "descriptors", [5: pipe.writeEnd])
+        try bench.expect(.callerState, differing: "directory", directory: "/tmp")
         try bench.expect(.arguments, files: ["/etc/hostname"])
         try bench.expect(nil)
     }

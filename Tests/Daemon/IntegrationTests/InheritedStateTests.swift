@@ -15,11 +15,17 @@ import Testing
         var shell: String
         /// Why a paused instance cannot serve the launch; nil if it can.
         var coldReason: Control.ColdReason?
+        /// What of the caller's state is named then.
+        var state: String?
 
-        init(_ name: String, _ shell: String, cold reason: Control.ColdReason? = nil) {
+        init(
+            _ name: String, _ shell: String, cold reason: Control.ColdReason? = nil,
+            differing state: String? = nil
+        ) {
             self.name = name
             self.shell = shell
             coldReason = reason
+            self.state = state
         }
 
         var testDescription: String { name }
@@ -58,6 +64,7 @@ import Testing
                 if app == warm {
                     #expect(last?.kind.known == (situation.coldReason == nil ? .prewarmed : .cold))
                     #expect(last?.coldReason?.known == situation.coldReason)
+                    #expect(last?.differingState == situation.state.map { [$0] })
                 }
             }
         }
@@ -116,7 +123,7 @@ import Testing
         Situation(
             "more than a paused instance takes",
             "for i in {10..40}; do eval \"exec $i</dev/null\"; done; exec \"$@\" x",
-            cold: .callerState),
+            cold: .callerState, differing: "descriptors"),
         Situation("no input", "exec \"$@\" x <&-"),
         Situation("no errors", "exec \"$@\" x 2>&-"),
     ])
@@ -128,7 +135,8 @@ import Testing
         Situation("a soft limit", "ulimit -Sn 200; exec \"$@\" x"),
         Situation("hard limits", "ulimit -n 300; ulimit -f 5000; ulimit -c 0; exec \"$@\" x"),
         Situation(
-            "another size of the stack", "ulimit -Ss 4096; exec \"$@\" x", cold: .callerState),
+            "another size of the stack", "ulimit -Ss 4096; exec \"$@\" x", cold: .callerState,
+            differing: "limits"),
         Situation("nice", "exec nice -n 7 \"$@\" x"),
         Situation("a CPU", "exec taskset 1 \"$@\" x"),
         Situation("idle input and output", "exec ionice -c 3 \"$@\" x"),
@@ -136,7 +144,8 @@ import Testing
         Situation("blocked signals", "exec env --block-signal=USR2,TERM \"$@\" x"),
         Situation("no new privileges", "exec setpriv --no-new-privs \"$@\" x"),
         Situation(
-            "another personality", "exec setarch -R \"$@\" x", cold: .callerState),
+            "another personality", "exec setarch -R \"$@\" x", cold: .callerState,
+            differing: "personality"),
         Situation(
             "all at once",
             "trap '' PIPE; ulimit -c 0; exec 7</dev/null; exec nice -n 3 setpriv --no-new-privs \"$@\" x"

@@ -139,22 +139,35 @@ import Testing
         let client = try bench.client()
         let held = try bench.awaitHeld()
         func expect(
-            _ reason: Control.ColdReason, _ launched: Control.Launched,
-            sourceLocation: SourceLocation = #_sourceLocation
+            _ reason: Control.ColdReason, differing state: String? = nil,
+            _ launched: Control.Launched, sourceLocation: SourceLocation = #_sourceLocation
         ) throws {
             #expect(
                 launched.kind == .cold && launched.coldReason == reason,
                 sourceLocation: sourceLocation)
+            let explained = try client.explain(Self.app).lastLaunch
+            #expect(explained?.instance == launched.instance, sourceLocation: sourceLocation)
+            #expect(
+                explained?.differingState == state.map { [$0] }, sourceLocation: sourceLocation)
             _ = try client.change(.terminate, launched.instance)
             _ = try client.wait(launched.instance)
         }
         try expect(.arguments, client.launch(Self.app, ["xlib", "two"]))
         let pipe = try Pipe()
-        try expect(.callerState, client.launch(Self.app, output: pipe.writeEnd))
+        try expect(
+            .callerState, differing: "streams", client.launch(Self.app, output: pipe.writeEnd))
         // Only root may name another user's directory.
         try expect(
-            .callerState, bench.daemon.client().launch(Self.app) { $0.workingDirectory = "/tmp" })
-        try expect(.callerState, client.launch(Self.app) { $0.umask = 0o077 })
+            .callerState, differing: "directory",
+            bench.daemon.client().launch(Self.app) { $0.workingDirectory = "/tmp" })
+        try expect(.callerState, differing: "umask", client.launch(Self.app) { $0.umask = 0o077 })
+        try expect(
+            .callerState, differing: "signals",
+            client.launch(Self.app) {
+                var state = Control.CallerState()
+                state.ignoredSignals = [Int(SIGPIPE)]
+                $0.callerState = state
+            })
         #expect(try client.paused(Self.app).map(\.instance) == [held.instance])
         // A launch's token and the caller's shell make no difference.
         let launched = try client.launch(Self.app) {

@@ -552,6 +552,18 @@ import VarlinkTestSupport
                 """)
     }
 
+    @Test(arguments: [
+        (["directory", "umask"], "caller's directory, umask"),
+        ([], "caller's directory, umask, limits or descriptors"),
+    ])
+    func `explain names what of the caller's state differed`(state: [String], words: String) {
+        var explanation = Control.Explanation(app: "org.x.view", isEligible: true)
+        explanation.lastLaunch = .init(
+            instance: 4, kind: .cold, coldReason: .callerState, elapsedUSec: 0, timestampUSec: 0)
+        explanation.lastLaunch?.differingState = state
+        #expect(Report.explanation(explanation).contains("instance 4, cold (\(words))\n"))
+    }
+
     @Test func `explain gives the reasons`() {
         var explanation = Control.Explanation(app: "org.debian.passwd", isEligible: false)
         explanation.reasons = [.init(code: "setuid", text: "/usr/bin/passwd is setuid")]

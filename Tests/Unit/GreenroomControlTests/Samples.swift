@@ -196,6 +196,7 @@ enum Samples {
         explanation.lastLaunch = .init(
             instance: 5, kind: .cold, coldReason: .ineligible, elapsedUSec: 6, timestampUSec: 7)
         explanation.lastLaunch?.differingVariables = ["LANG"]
+        explanation.lastLaunch?.differingState = ["directory"]
         explanation.lastLaunch?.caller = .init(userId: 0, processId: 1)
         explanation.lastLaunch?.readyUSec = 8
         explanation.lastLaunch?.exit = returned
