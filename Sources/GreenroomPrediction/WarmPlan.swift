@@ -2,9 +2,10 @@
 //
 //   value = probability × time saved − bytes × price − (warm already ? 0 : CPU time × price)
 //
-// An app without value is never warm. The others are taken in the order of their merit for each
-// byte, as long as they fit. The merit has hysteresis: it depends on what would usually be warm,
-// that is, on the same plan made with the average probabilities over the last launches.
+// An app without value is never warm. Of the others, those are taken that fit and have together the
+// greatest merit, as far as a short search finds them (`Knapsack`). The merit has hysteresis: it
+// depends on what would usually be warm, that is, on the same plan made with the average
+// probabilities over the last launches.
 //
 //   merit = value + CPU time × price of a change   warm, usually warm: it would be prepared again
 //           value − the same                       cold, usually cold: for this moment only
@@ -143,6 +144,9 @@ public struct WarmPlan: Hashable, Sendable {
             }, users, byteBudget)
     }
 
+    /// Sums of merit, times the activity of users, stay numbers that can be compared.
+    private static let activityLimit = 1e9
+
     private struct Owned: Hashable {
         var user: UInt32
         var app: String
@@ -151,7 +155,10 @@ public struct WarmPlan: Hashable, Sendable {
     private init(_ entries: [Entry], _ users: [PlannedUser], _ byteBudget: UInt64) {
         self.entries = entries
         let activities = [UInt32: Double](
-            users.map { ($0.user, $0.activity.isFinite ? max($0.activity, 0) : 0) },
+            users.map { user in
+                let activity = user.activity.isFinite ? user.activity : 0
+                return (user.user, min(max(activity, 0), Self.activityLimit))
+            },
             uniquingKeysWith: max)
         sort(by: activities)
         let sharers = Set(users.filter(\.hasShare).map(\.user)).sorted()
@@ -176,31 +183,34 @@ public struct WarmPlan: Hashable, Sendable {
         }.map(\.0)
     }
 
-    /// Takes the best apps of these users that are not taken yet. But if one that found no room is
-    /// worth more than all that were taken here, it takes their place.
+    /// Takes those apps of these users that are worth most together and are not taken yet. What is
+    /// left takes any other app that has a value.
     private mutating func fill(_ limit: UInt64, _ activities: [UInt32: Double]) {
         let open = entries.indices.filter {
             entries[$0].verdict == .noRoom && activities[entries[$0].candidate.user] != nil
+                && entries[$0].candidate.byteCount <= limit
         }
         func worth(_ index: Int) -> Double {
             entries[index].merit * activities[entries[index].candidate.user]!
         }
-        var used: UInt64 = 0
-        var taken: [Int] = []
-        for index in open where entries[index].candidate.byteCount <= limit - used {
-            used += entries[index].candidate.byteCount
-            taken.append(index)
+        let worthy = open.filter { worth($0) > 0 }
+        let choice = Knapsack(
+            worthy.map {
+                .init(byteCount: max(1, entries[$0].candidate.byteCount), worth: worth($0))
+            }, room: limit)
+        let full = byteCount + limit
+        for place in choice.taken { take(worthy[place]) }
+        for index in open
+        where entries[index].verdict == .noRoom
+            && entries[index].candidate.byteCount <= full - byteCount
+        {
+            take(index)
         }
-        let single = open.filter { entries[$0].candidate.byteCount <= limit }
-            .max { worth($0) < worth($1) }
-        if let single, worth(single) > taken.reduce(0, { $0 + worth($1) }) {
-            taken = [single]
-            used = entries[single].candidate.byteCount
-        }
-        for index in taken {
-            entries[index].verdict = entries[index].candidate.isWarm ? .keep : .prepare
-        }
-        byteCount += used
+    }
+
+    private mutating func take(_ index: Int) {
+        entries[index].verdict = entries[index].candidate.isWarm ? .keep : .prepare
+        byteCount += entries[index].candidate.byteCount
     }
 }
 

@@ -63,6 +63,19 @@ import Testing
         #expect(!plan.isWarm("small", of: 1))
     }
 
+    /// Expected: 6 ms in 1 MiB, and 10 ms in each 2. In the order of value for each byte, the small
+    /// app comes first, and only one of the two others fits beside it.
+    @Test func `leaves out the best per byte if others then fill the room better`() {
+        let plan = plan(
+            [
+                candidate("small", probability: 0.06, mebibytes: 1),
+                candidate("one", probability: 0.1, mebibytes: 2),
+                candidate("other", probability: 0.1, mebibytes: 2),
+            ], mebibytes: 4)
+        #expect(plan.entries.map(\.candidate.app) == ["small", "one", "other"])
+        #expect(plan.entries.map(\.verdict) == [.noRoom, .prepare, .prepare])
+    }
+
     @Test func `leaves out what costs more than it saves, even if there is room`() {
         let plan = plan(
             [candidate("never", probability: 0.0005, saved: 50, cpu: 50)], mebibytes: 100)
@@ -199,9 +212,8 @@ import Testing
     // MARK: Properties
 
     /// Compares the plan with every subset, when nothing is warm and nothing costs anything.
-    @Test func `is at least half as good as the best that could be chosen`() {
+    @Test func `is the best that could be chosen`() {
         var dice = Dice(state: 11)
-        var (sum, best) = (0.0, 0.0)
         for _ in 0..<200 {
             let candidates = (0..<8).map {
                 candidate(
@@ -218,11 +230,8 @@ import Testing
                 }
                 optimum = max(optimum, chosen.reduce(0) { $0 + $1.value })
             }
-            #expect(mine >= optimum / 2)
-            sum += mine
-            best += optimum
+            #expect(abs(mine - optimum) < 1e-6)
         }
-        #expect(sum >= 0.9 * best, "and mostly much better")
     }
 
     @Test func `does not depend on the order of the candidates, and keeps to the budget`() {
