@@ -116,7 +116,7 @@ extension Control.PlannedApp {
             isWarm: candidate.isWarm, probability: rank.probability,
             usualProbability: rank.usualProbability,
             terms: Term.allCases.map {
-                Control.TermShare(term: .init($0), logarithm: rank.terms[$0])
+                Control.TermShare(term: .init($0), probability: rank.terms[$0])
             },
             savedUSec: Int64(candidate.savedMilliseconds * 1000),
             valueUSec: Int64(entry.value * 1000), byteCount: candidate.byteCount)

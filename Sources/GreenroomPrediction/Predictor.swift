@@ -3,15 +3,16 @@ import Glibc
 // Predicts what a user launches next from what the user has launched. There is one value for each
 // user, so a user's launches do not change what is expected of another user.
 //
-// Each term (`Term`) alone is a distribution over the apps. An app's score is the sum of the
-// logarithms of its probabilities, each times the weight of its term; the probability is
-// proportional to the exponential of the score. After each launch, the weights move a little
-// towards those that would have made this launch more probable (the gradient of its logarithm). So
-// a term that does not help for this user soon counts for little, without any tuning.
+// Each term (`Term`) alone is a distribution over the apps. An app's probability is the sum of its
+// probabilities by each term, each times the weight of its term: the weights of all terms add up to
+// 1, and each says for which part of the launches its term is the reason. After each launch, the
+// weights move a little towards the part that each term had in the probability of this launch (a
+// step of expectation maximization). So a term that does not help for this user soon counts for
+// little, without any tuning.
 //
-// There are separate weights for a launch soon after another one, after a rest, and after a long
-// rest. For the first, it matters what usually follows the last app; for the others, what a session
-// usually begins with.
+// There are separate weights for what is expected right after a launch (the next one, whenever it
+// comes), after a rest, and after a long rest. For the first, it matters what usually follows the
+// last app; for the others, what a session usually begins with.
 
 public struct Predictor: Hashable, Sendable {
     // MARK: Limits
@@ -40,9 +41,12 @@ public struct Predictor: Hashable, Sendable {
     public static let longRestSeconds = 4.0 * 3600
     /// A distribution from this many launches has the same weight as the frequency.
     static let prior = 10.0
-    /// How far the weights move with one launch.
-    static let learningRate = 0.02
-    static let weightLimit = 2.0
+    /// How far the weights move with one launch. At first they move further: they are then the
+    /// average over all launches and some in which all terms had the same part. There are fewer
+    /// launches after a rest than others, so fewer are assumed there.
+    static let learningRate = 0.01
+    static let assumedLaunches = 10.0
+    static let assumedLaunchesAfterRest = 2.0
     static let usualLaunches: Float = 20
     /// The assumed probability of a new app, because people try what they have installed.
     static let newAppProbability: Float = 0.15
@@ -50,8 +54,6 @@ public struct Predictor: Hashable, Sendable {
     /// The number of places in the order of recency that are counted separately.
     static let recencyPlaces = 32
     static let recencyLeft: Float = 0.999
-    /// No term excludes an app.
-    static let leastProbability = 1e-4
 
     /// The situation in which a launch is expected.
     enum Setting: Int, CaseIterable { case soon, afterRest, afterLongRest }
@@ -64,6 +66,8 @@ public struct Predictor: Hashable, Sendable {
     /// How often the launched app was the first, second, ... in `order`.
     var recency = (0..<Predictor.recencyPlaces).map { 1 / Float($0 + 1) }
     var weights: [Terms]
+    /// The number of launches that the weights of each setting were learned from.
+    private var learned: [Int]
     var lastLaunch: LocalTime?
     /// The number of launches, with the weight of each halved every `activityHalfLife`, as of
     /// `lastLaunch`.
@@ -76,6 +80,7 @@ public struct Predictor: Hashable, Sendable {
         var start = Terms()
         for term in terms { start[term] = 1 / Double(terms.count) }
         weights = Array(repeating: start, count: Setting.allCases.count)
+        learned = Array(repeating: 0, count: Setting.allCases.count)
     }
 
     public func remembers(_ app: String) -> Bool { apps.contains { $0.app == app } }
@@ -108,8 +113,12 @@ public struct Predictor: Hashable, Sendable {
         let setting = setting(at: time)
         // A second launch of the same app in a row is easy to predict, so no weights are learned
         // from it.
-        if let place = apps.firstIndex(where: { $0.app == app }), order.first != UInt16(place) {
-            learnWeights(UInt16(place), setting, at: time)
+        if let place = apps.firstIndex(where: { $0.app == app }), order.first != UInt16(place),
+            let lastLaunch
+        {
+            // Most plans are made right after a launch, so this is what they should have expected.
+            learnWeights(place, .soon, at: lastLaunch)
+            if setting != .soon { learnWeights(place, setting, at: time) }
         }
         let place = place(of: app, at: time)
         learn(place, setting, at: time)
@@ -185,23 +194,30 @@ public struct Predictor: Hashable, Sendable {
         if setting != .soon { apps[index].beginnings += 1 }
     }
 
-    private mutating func learnWeights(
-        _ place: UInt16, _ setting: Setting, at time: LocalTime
-    ) {
-        let logarithms = logarithms(at: time)
-        let probabilities = probabilities(logarithms, weights[setting.rawValue])
-        for index in apps.indices {
-            apps[index].usual +=
-                (Float(probabilities[index]) - apps[index].usual) / Self.usualLaunches
+    private mutating func learnWeights(_ place: Int, _ setting: Setting, at time: LocalTime) {
+        let distributions = distributions(at: time)
+        var weights = weights[setting.rawValue]
+        if setting == .soon {
+            var probabilities = [Double](repeating: 0, count: apps.count)
+            for (term, values) in distributions {
+                let weight = weights[term]
+                for index in values.indices { probabilities[index] += weight * values[index] }
+            }
+            for index in apps.indices {
+                apps[index].usual +=
+                    (Float(probabilities[index]) - apps[index].usual) / Self.usualLaunches
+            }
         }
-        for term in terms {
-            let values = logarithms[Int(term.rawValue)]
-            var expected = 0.0
-            for index in values.indices { expected += probabilities[index] * values[index] }
-            let gradient = values[Int(place)] - expected
-            let moved = weights[setting.rawValue][term] + Self.learningRate * gradient
-            weights[setting.rawValue][term] = min(max(moved, 0), Self.weightLimit)
+        let whole = distributions.reduce(0) { $0 + weights[$1.term] * $1.values[place] }
+        guard whole > 0 else { return }
+        let assumed = setting == .soon ? Self.assumedLaunches : Self.assumedLaunchesAfterRest
+        learned[setting.rawValue] += 1
+        let rate = max(Self.learningRate, 1 / (Double(learned[setting.rawValue]) + assumed))
+        for (term, values) in distributions {
+            let part = weights[term] * values[place] / whole
+            weights[term] += rate * (part - weights[term])
         }
+        self.weights[setting.rawValue] = weights
     }
 }
 

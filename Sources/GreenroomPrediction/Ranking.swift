@@ -1,51 +1,30 @@
-import Glibc
-
 extension Predictor {
     /// The user's apps, the most probable first; equally probable ones in the order of their names.
     public func ranking(at time: LocalTime) -> [Rank] {
-        let logarithms = logarithms(at: time)
+        let distributions = distributions(at: time)
         let weights = weights[setting(at: time).rawValue]
-        let probabilities = probabilities(logarithms, weights)
         return apps.indices.map { index in
-            var sums = Terms()
-            for term in terms {
-                sums[term] = weights[term] * logarithms[Int(term.rawValue)][index]
-            }
+            var shares = Terms()
+            for (term, values) in distributions { shares[term] = weights[term] * values[index] }
             return Rank(
-                app: apps[index].app, probability: probabilities[index],
-                usualProbability: Double(apps[index].usual), terms: sums)
+                app: apps[index].app, usualProbability: Double(apps[index].usual), terms: shares)
         }.sorted {
             $0.probability != $1.probability ? $0.probability > $1.probability : $0.app < $1.app
         }
     }
 
-    /// For each app, the exponential of its score, divided by the sum for all apps.
-    func probabilities(_ logarithms: [[Double]], _ weights: Terms) -> [Double] {
-        var scores = [Double](repeating: 0, count: apps.count)
-        for term in terms {
-            let values = logarithms[Int(term.rawValue)]
-            let weight = weights[term]
-            for index in scores.indices { scores[index] += weight * values[index] }
-        }
-        let greatest = scores.max() ?? 0
-        for index in scores.indices { scores[index] = exp(scores[index] - greatest) }
-        let sum = scores.reduce(0, +)
-        return scores.map { $0 / sum }
-    }
-
-    /// For each term and app, the logarithm of the probability according to that term alone.
-    func logarithms(at time: LocalTime) -> [[Double]] {
+    /// For each term, the probabilities of the apps according to that term alone.
+    func distributions(at time: LocalTime) -> [(term: Term, values: [Double])] {
         let left = apps.map { Double(Habits.decay(over: time.elapsed(since: $0.lastLaunch))) }
         let frequency = apps.indices.map { Double(apps[$0].count) * left[$0] }.normalized()
-        var result = [[Double]](
-            repeating: [], count: Term.allCases.count)
-        for term in terms {
+        let follows = follows().leaning(on: frequency)
+        return terms.map { term in
             let values: [Double]
             switch term {
             case .frequency: values = frequency
             case .recency: values = recencies()
-            case .follows: values = follows().leaning(on: frequency)
-            case .followsTwo: values = followsTwo().leaning(on: follows().leaning(on: frequency))
+            case .follows: values = follows
+            case .followsTwo: values = followsTwo().leaning(on: follows)
             case .hour:
                 values = apps.indices.map { apps[$0].near(hour: time.hour) * left[$0] }
                     .leaning(on: frequency)
@@ -56,9 +35,8 @@ extension Predictor {
                 values = apps.indices.map { Double(apps[$0].beginnings) * left[$0] }
                     .leaning(on: frequency)
             }
-            result[Int(term.rawValue)] = values.map { log(max($0, Self.leastProbability)) }
+            return (term, values)
         }
-        return result
     }
 
     private func recencies() -> [Double] {

@@ -34,16 +34,13 @@ public struct Terms: Hashable, Sendable {
 /// An app's place in the ranking.
 public struct Rank: Hashable, Sendable {
     public var app: String
-    /// The probability that the user launches this app next. The probabilities of all ranks add up
-    /// to at most 1.
-    public var probability: Double
-    /// The average of that probability over the last launches, which does not depend on the present
+    /// The average of the probability over the last launches, which does not depend on the present
     /// moment.
     public var usualProbability: Double
-    /// What each term adds to the app's score, in natural logarithms. The probability is
-    /// proportional to the exponential of their sum, so an app whose term is greater by 0.7 than
-    /// that of another app is twice as likely as the other.
+    /// What each term adds to the probability.
     public var terms: Terms
 
-    public var score: Double { terms.sum }
+    /// The probability that the user launches this app next: the sum of the terms. The
+    /// probabilities of all ranks add up to 1.
+    public var probability: Double { min(terms.sum, 1) }
 }

@@ -54,18 +54,18 @@ extension Report {
         return text
     }
 
-    /// The terms whose sum is the rank, the strongest first.
+    /// The terms whose sum is the probability, the strongest first.
     static func rank(_ rank: Control.PlannedApp) -> String {
-        let sum = rank.terms.reduce(0) { $0 + $1.logarithm }
         var text =
             "  plan: \(rank.verdict.words); worth \(Phrase.gain(uSec: rank.valueUSec)) of its "
             + "user's time until the next plan\n"
         text +=
             "    launched next: \(Phrase.percent(rank.probability)), usually "
-            + "\(Phrase.percent(rank.usualProbability))\n"
-        text += "    score \(Phrase.hundredths(sum)), the sum of\n"
-        for share in rank.terms.sorted(by: { $0.logarithm > $1.logarithm }) {
-            text += "      \(Phrase.hundredths(share.logarithm))  \(share.term.words)\n"
+            + "\(Phrase.percent(rank.usualProbability)). Of the former,\n"
+        for share in rank.terms.sorted(by: { $0.probability > $1.probability }) {
+            let percent = Phrase.percent(share.probability)
+            text += "      " + String(repeating: " ", count: max(0, 6 - percent.count)) + percent
+            text += "  \(share.term.words)\n"
         }
         return text
     }
@@ -109,8 +109,6 @@ extension Control.Word<Control.PlanTerm> {
 extension Phrase {
     /// `12.5 %`.
     static func percent(_ share: Double) -> String { decimal(share * 100, places: 1) + " %" }
-
-    static func hundredths(_ number: Double) -> String { decimal(number, places: 2) }
 
     /// A duration that may be negative.
     static func gain(uSec: Int64) -> String {

@@ -761,8 +761,8 @@ extension Control {
           begins
         )
 
-        # What a term adds to an app's score, in natural logarithms.
-        type TermShare (term: PlanTerm, logarithm: float)
+        # What a term adds to the probability that an app is launched next.
+        type TermShare (term: PlanTerm, probability: float)
 
         type PlannedApp (
           app: string,
@@ -771,8 +771,7 @@ extension Control {
           verdict: PlanVerdict,
           # An instance is paused.
           warm: bool,
-          # The probability that the user launches this app next. It is proportional to the
-          # exponential of the sum of the terms.
+          # The probability that the user launches this app next: the sum of the terms.
           probability: float,
           # The average of this probability over the last launches.
           usualProbability: float,

@@ -20,14 +20,14 @@ extension Control {
         case begins
     }
 
-    /// What a term adds to an app's score, in natural logarithms.
+    /// What a term adds to the probability that an app is launched next.
     public struct TermShare: Hashable, Sendable {
         public var term: Word<PlanTerm>
-        public var logarithm: Double
+        public var probability: Double
 
-        public init(term: PlanTerm, logarithm: Double) {
+        public init(term: PlanTerm, probability: Double) {
             self.term = .known(term)
-            self.logarithm = logarithm
+            self.probability = probability
         }
     }
 
@@ -97,15 +97,15 @@ extension Control {
 extension Control.TermShare: ParametersEncodable {
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("term", term)
-        writer.member("logarithm", logarithm)
+        writer.member("probability", probability)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
-        self.init(term: .recency, logarithm: 0)
+        self.init(term: .recency, probability: 0)
         for member in object.members {
             switch member.name {
             case "term": term = try member.word()
-            case "logarithm": logarithm = try member.number()
+            case "probability": probability = try member.number()
             case _: break
             }
         }
