@@ -1,4 +1,3 @@
-import Glibc
 import GreenroomControl
 import TestSupport
 import Testing
