@@ -8,10 +8,12 @@
 
 #include "contacts.h"
 
+#include "../CPrewarm/system.h"
 #include "../CPrewarm/text.h"
 #include "withhold.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
 #include <netdb.h>
@@ -20,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -39,23 +43,23 @@ static void write_line(const char *line, size_t size) {
     if (!folder || *folder != '/'
         || (size_t)snprintf(path, sizeof path, "%s/greenroom-contacts", folder) >= sizeof path)
         return;
-    int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    // Functions of the C library could end the thread here (pthread_cancel(3)).
+    int file = sys_open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) return;
-    // What is not noted is not worth an end of the program.
-    if (write(file, line, size) < 0) {}
-    close(file);
+    struct stat status = {0};
+    // What is not noted is not worth an end of the program, as by a pipe that nobody reads.
+    if (sys_fstat(file, &status) == 0 && S_ISREG(status.st_mode)) syscall(SYS_write, file, line, size);
+    sys_close(file);
 }
 
 static void note(const char *line, size_t size) {
     uint64_t hash = text_hash(EMPTY_HASH, line, size);
-    bool is_new = true;
     pthread_mutex_lock(&mutex);
+    bool is_new = contact_count < CONTACT_LIMIT;
     for (unsigned i = 0; i < contact_count; i++) is_new &= contacts[i] != hash;
-    if (is_new && contact_count < CONTACT_LIMIT) {
-        contacts[contact_count++] = hash;
-        write_line(line, size);
-    }
+    if (is_new) contacts[contact_count++] = hash;
     pthread_mutex_unlock(&mutex);
+    if (is_new) write_line(line, size);
 }
 
 /// Whether the address leads to this machine. The address of all is this machine's, too (ip(7)).
@@ -72,7 +76,7 @@ static const char *protocol_of(int descriptor) {
     return protocol == IPPROTO_TCP ? "tcp" : protocol == IPPROTO_UDP ? "udp" : "ip";
 }
 
-void contacts_note(int descriptor, const struct sockaddr *address, socklen_t size) {
+static void note_address(int descriptor, const struct sockaddr *address, socklen_t size) {
     char text[INET6_ADDRSTRLEN], line[LINE_SIZE];
     if (!address || size < sizeof address->sa_family) return;
     if (address->sa_family == AF_INET && size >= sizeof(struct sockaddr_in)) {
@@ -92,6 +96,12 @@ void contacts_note(int descriptor, const struct sockaddr *address, socklen_t siz
     note(line, size);
 }
 
+void contacts_note(int descriptor, const struct sockaddr *address, socklen_t size) {
+    int error = errno;
+    note_address(descriptor, address, size);
+    errno = error;
+}
+
 /// Whether nobody else is asked for the host: the name is an address, or this machine's.
 static bool is_known(const char *name) {
     struct in6_addr address;
@@ -102,6 +112,7 @@ static bool is_known(const char *name) {
 
 void contacts_note_host(const char *name) {
     char line[LINE_SIZE];
-    int size = snprintf(line, sizeof line, "name %s\n", name);
+    int error = errno, size = snprintf(line, sizeof line, "name %s\n", name);
     if (size > 0 && (size_t)size < sizeof line && !is_known(name)) note(line, (size_t)size);
+    errno = error;
 }

@@ -73,7 +73,11 @@ EXPORT ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags) 
 EXPORT ssize_t sendto(int descriptor, const void *bytes, size_t size, int flags,
                       const struct sockaddr *address, socklen_t address_size) {
     REAL(sendto);
-    if (withhold_is_on()) contacts_note(descriptor, address, address_size);
+    if (withhold_is_on()) {
+        check_bytes(bytes, size);
+        names_check(descriptor, &(struct iovec){(void *)bytes, size}, 1);
+        contacts_note(descriptor, address, address_size);
+    }
     return real(descriptor, bytes, size, flags, address, address_size);
 }
 

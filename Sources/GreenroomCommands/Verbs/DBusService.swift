@@ -168,13 +168,24 @@ enum MessageBus {
             ["dbus-send", "--reply-timeout=10000"] + call,
         ]
         let path = variables["PATH"] ?? ExecutableInspection.defaultSearchPath
-        for words in calls {
-            guard let program = try? ExecutableInspection.find(words[0], in: path) else { continue }
-            if Caller.run(program, words, isQuiet: true) == 0 { return }
+        // None of them limits the time until the bus has accepted them, and the user's daemon has
+        // not started before it is told.
+        let limit = ["timeout", "10"]
+        for words in calls where (try? ExecutableInspection.find(words[0], in: path)) != nil {
+            guard let program = try? ExecutableInspection.find(limit[0], in: path) else { break }
+            switch Caller.run(program, limit + words, isQuiet: true) {
+            case 0: return
+            case 124: return tell()  // a silent bus is silent to all of them
+            case _: continue
+            }
         }
-        console.complain(
-            "the message bus was not told; it reads the files when it starts, or when it is told "
-                + "to reload its configuration")
+        tell()
+
+        func tell() {
+            console.complain(
+                "the message bus was not told; it reads the files when it starts, or when it is told "
+                    + "to reload its configuration")
+        }
     }
 }
 

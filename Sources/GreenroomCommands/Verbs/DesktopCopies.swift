@@ -98,9 +98,10 @@ struct DesktopCopies {
         // The search path of this process may lack the entry's folder.
         func entry(of app: String) -> String? { known[app]?.path ?? original(of: app) }
         refresh(copied, entry, &changes, console)
+        let left = Set(served.isEmpty ? [] : apps)
         for app in served {
             do throws(Failure) {
-                if !apps.contains(app) || isActivatable(app, entry(of: app)) == false {
+                if !left.contains(app) || isActivatable(app, entry(of: app)) == false {
                     try services.remove(app, &changes)
                 } else {
                     try services.renew(app, &changes)

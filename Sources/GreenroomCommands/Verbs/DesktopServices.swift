@@ -14,9 +14,21 @@ struct DesktopServices {
 
     private func path(of app: String) -> String { "\(folder)/\(app).service" }
 
+    /// Whether nobody else can have put other files in their place. Root may be asked to renew the
+    /// copies of others.
+    private var isOwn: Bool {
+        let parent = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
+        return [parent, folder].allSatisfy { path in
+            var status = stat()
+            guard unsafe lstat(path, &status) == 0 else { return errno == ENOENT }
+            return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
+        }
+    }
+
     /// The apps that have a file which `desktop enable` wrote.
     var apps: [String] {
-        ((try? FolderContents.names(in: folder)) ?? []).filter { $0.hasSuffix(".service") }
+        guard isOwn else { return [] }
+        return ((try? FolderContents.names(in: folder)) ?? []).filter { $0.hasSuffix(".service") }
             .map { String($0.dropLast(".service".utf8.count)) }
             .filter { ServiceFile.writer(of: path(of: $0)) == .desktopEnable }.sorted()
     }
@@ -28,12 +40,22 @@ struct DesktopServices {
 
     /// Makes an app's file, or makes it again. Nobody can call a name that is not one for the bus.
     func write(_ app: String, socket: String, _ changes: inout FileChanges) throws(Failure) {
-        guard ServiceFile.isBusName(app), !isOfDBusService(app) else { return }
+        guard ServiceFile.isBusName(app), !isOfDBusService(app), isOwn else { return }
         let path = path(of: app)
         let isLink = FileStatus(ofLink: path) != nil && FileStatus(path: path) == nil
         guard !isLink, ServiceFile.isOurs(path) ?? true else { throw .manifest(.inTheWay(path)) }
-        let file = try file(app, socket, substitute: ServiceFile.command(ofOthersFor: app))
-        try write(file, &changes)
+        let substitute = ServiceFile.command(ofOthersFor: app)
+        if keepsCommand(app, without: substitute) { return }
+        try write(file(app, socket, substitute: substitute), &changes)
+    }
+
+    /// Whether the app's file keeps a command for the bus that is not found now: the search path of
+    /// this process may lack the folder of the other file.
+    private func keepsCommand(_ app: String, without substitute: [String]) -> Bool {
+        guard substitute.isEmpty, let text = try? SmallFile.text(of: path(of: app)) else {
+            return false
+        }
+        return text.contains("\nExec=/bin/sh -c ")
     }
 
     private func file(
@@ -64,7 +86,7 @@ struct DesktopServices {
     /// Removes an app's file if `desktop enable` wrote it.
     func remove(_ app: String, _ changes: inout FileChanges) throws(Failure) {
         let path = path(of: app)
-        guard ServiceFile.writer(of: path) == .desktopEnable else { return }
+        guard isOwn, ServiceFile.writer(of: path) == .desktopEnable else { return }
         try InstalledManifests.change { () throws(SystemError) in
             try AppFolderChange.remove(path)
         }
@@ -77,9 +99,8 @@ struct DesktopServices {
             let socket = ServiceFile.socket(in: text)
         else { return }
         let substitute = ServiceFile.command(ofOthersFor: app)
-        // The search path of this process may lack the folder of the other file.
-        let isKnown = !substitute.isEmpty || !text.contains("\nExec=/bin/sh -c ")
-        if isKnown { try write(file(app, socket, substitute: substitute), &changes) }
+        if keepsCommand(app, without: substitute) { return }
+        try write(file(app, socket, substitute: substitute), &changes)
     }
 
     /// Makes the session's bus read its service files again, if some of them have changed.

@@ -127,6 +127,12 @@ extension Lifecycle {
         } == true
     }
 
+    /// The program of an instance has ended. What it started may still run.
+    mutating func programEnded(_ record: InstanceRecord) {
+        nameMayBeFree(record)
+        settingsMayBeWritten(record)
+    }
+
     /// A launched instance of the app has ended, and may have given the name up.
     mutating func nameMayBeFree(_ record: InstanceRecord) {
         guard record.launchedAt != nil, demotion(of: record.app)?.fault == .nameTaken else {
@@ -138,11 +144,14 @@ extension Lifecycle {
 
     /// A launched instance of the app has ended, and may have written its settings. An instance that
     /// was held before has read the former ones, and would refuse its launch; one that is on its way
-    /// may have read them, and would not notice.
-    mutating func settingsMayBeWritten(_ record: InstanceRecord) {
+    /// may have read them, and would not notice. But only that one can serve a call to its name.
+    private mutating func settingsMayBeWritten(_ record: InstanceRecord) {
         guard record.launchedAt != nil, let entry = directory[record.app] else { return }
-        for id in entry.filling + (entry.writesSettings ? entry.pool : [])
-        where self[id].record.depth == .window {
+        for id in entry.filling
+        where self[id].record.depth == .window && self[id].preparation?.isCalled != true {
+            end(id, .stale, gently: false)
+        }
+        for id in entry.writesSettings ? entry.pool : [] where self[id].record.depth == .window {
             discardStale(id, .readFile)
         }
     }

@@ -86,6 +86,7 @@ extension Lifecycle {
         if record.endReason == nil { countExit(record, reason, status) }
         noteEndTime(of: instance, status)
         judgeState(self[id].record)
+        programEnded(self[id].record)
         if record.isEmpty { return finish(id, exit) }
         if leavesRest(record) { return answerExit(of: id) }
         effects.append(.kill(id))
@@ -236,7 +237,6 @@ extension Lifecycle {
         effects.append(.release(id, record.app))
         ended.append(id, of: user(of: record.app))
         nameMayBeFree(record)
-        settingsMayBeWritten(record)
         supervise(record)
         availabilityChanged(of: record.app, because: record.endReason)
         forgetOldEnds()

@@ -149,7 +149,9 @@ final class AppCatalog {
         if launch.coldReason == .environmentMismatch {
             summary.differingVariables = differences.variables
         }
-        if launch.coldReason == .callerState { summary.differingState = differences.state }
+        if launch.coldReason == .callerState, !differences.state.isEmpty {
+            summary.differingState = differences.state
+        }
         lastLaunches[app] = summary
     }
 

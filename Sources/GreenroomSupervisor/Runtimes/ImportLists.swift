@@ -130,7 +130,9 @@ final class ImportLists {
     func inspected(_ app: AppIdentifier, _ basis: UInt64, _ found: LearnedImports?) {
         guard var entry = entry(app, basis) else { return }
         entry.inspectionCount += 1
-        entry.learned = found
+        // While the inspection ran, launches have shown that its beginning is not theirs.
+        let isOutdated = entry.isWithoutBeginning && found?.hasBeginning == true
+        entry.learned = isOutdated ? nil : found
         if found == nil { entry.abandonment = .notInspected }
         put(entry, app)
     }

@@ -165,6 +165,9 @@ struct Simulation: Sendable {
     mutating func feed(_ event: Event) throws(Violation) {
         eventCount += 1
         if isTracing { trace.append(shortened("  \(now.nanoseconds / 1_000_000) ms  \(event)")) }
+        if case .called(let id, let isLaunch) = event {
+            checker.note(isLaunch ? .call : .question, of: id, in: world)
+        }
         checker.note(event, at: now)
         let effects = core.handle(event, at: now)
         if isTracing { trace += effects.map { "            → \(words($0))" } }

@@ -16,7 +16,7 @@ public struct Tally: Sendable {
     public internal(set) var unwelcomeHeld = 0
     /// How often the age of a paused instance without a limit was checked.
     public internal(set) var ageless = 0
-    /// How often held programs, or the daemons, lost something.
+    /// How often held programs were called, and how often they or the daemons lost something.
     public private(set) var heldEncounters: [HeldEncounter: Int] = [:]
     /// Hints by which a held program was aired.
     public internal(set) var hintedAirings = 0
@@ -88,7 +88,7 @@ extension Tally: CustomStringConvertible {
             "held at windows: \(windowPrewarms), not for lack of room: \(unheldForBytes), steps for an "
                 + "absent user: \(unwelcomeHeld), aired by hints: \(hintedAirings), "
                 + "without an age limit: \(ageless)",
-            "losses while held: \(Self.words(heldEncounters))",
+            "met while held: \(Self.words(heldEncounters))",
             "scheduled work: \(runs) runs, \(Self.words(runOutcomes))",
             "supervisors killed: \(restarts); apps started again: \(appRestarts), given up: "
                 + "\(failures)",

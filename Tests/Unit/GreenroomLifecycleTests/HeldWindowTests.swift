@@ -234,9 +234,23 @@ import Testing
         _ = stage.wait(.seconds(10))
         let second = try #require(
             stage.core.instances(of: Stage.app).first { $0.state == .prewarming }?.instance)
+        // What the program has started may run for hours.
         stage.send(.exited(first, .exited(0)))
-        stage.send(.emptied(first))
         #expect(stage.core.instance(second)?.state == .terminating)
+    }
+
+    @Test func `serves a call, even if an instance ends while it is on its way`() throws {
+        var stage = held()
+        stage.send(.frozen(first))
+        stage.launch()
+        stage.send(.started(first))
+        _ = stage.wait(.seconds(10))
+        let second = try #require(
+            stage.core.instances(of: Stage.app).first { $0.state == .prewarming }?.instance)
+        stage.send(.nameWatched(second))
+        stage.send(.called(second, isLaunch: true))
+        stage.send(.exited(first, .exited(0)))
+        #expect(stage.core.instance(second)?.state == .prewarming)
     }
 
     @Test func `ends with the watch of its name, and waits before the next`() {

@@ -115,7 +115,7 @@ extension Simulation {
         case .makeStale, .measure, .crash, .endBySignal, .runOutOfMemory, .stallInstance, .exit,
             .loseChannel, .repeatFact:
             try applyToInstance(stimulus)
-        case .lose(let loss, let moment, let pick): try lose(loss, moment, pick)
+        case .meet(let cause, let moment, let pick): try meet(cause, moment, pick)
         }
     }
 
@@ -153,7 +153,7 @@ extension Simulation {
             .connect,
             .resetFailed, .scene, .lock, .reportForeground, .loseShell, .changeTime, .logOut,
             .sleep, .shutDownInVain,
-            .stall, .prepare, .loseState, .trigger, .forgiveTriggers, .task, .lose:
+            .stall, .prepare, .loseState, .trigger, .forgiveTriggers, .task, .meet:
             break
         }
     }
@@ -161,20 +161,20 @@ extension Simulation {
     /// Most programs are held by then.
     private static let patience = Duration.seconds(70)
 
-    private mutating func lose(
-        _ loss: HeldLoss, _ moment: HeldMoment, _ pick: Int
+    private mutating func meet(
+        _ cause: HeldCause, _ moment: HeldMoment, _ pick: Int
     ) throws(Violation) {
         // Otherwise, what has failed once is not held again before its files change.
         if isDesktop { try feed(.requested(nextRequest(), .resetFailed(identifier(pick)))) }
         // What is frozen is released by a launch, and aired by a hint.
         let awaited = moment == .released || moment == .airing ? .frozen : moment
         let id = try pass(until: now.advanced(by: Self.patience)) { simulation in
-            simulation.checker.held(in: simulation.world, awaited, pick)
+            simulation.checker.held(in: simulation.world, cause, awaited, pick)
         }
         guard let id, let record = checker.saved[id] else { return }
         if moment == .airing { try feed(.requested(nextRequest(), .prepare(record.app))) }
         if moment == .released { try launchHeld(record) }
-        switch loss {
+        switch cause {
         case .watch:
             checker.note(.watch, of: id, in: world)
             if let event = world.endWatch(of: id) { try feed(event) }
@@ -183,6 +183,7 @@ extension Simulation {
             world.endDisplay(of: id, at: now)
         case .spawner: try apply(.crashSpawner)
         case .supervisor: try restart(isClean: true)
+        case .question, .call: try happen(.called(id, isLaunch: cause == .call))
         }
         try launchHeld(record)
     }

@@ -35,8 +35,8 @@ enum Stimulus: Sendable {
     case endBySignal(instance: Int, signal: UInt8, isSent: Bool)
     case exit(instance: Int)
     case loseChannel(instance: Int)
-    /// As soon as a program is held, and is so far, it or a daemon loses something.
-    case lose(HeldLoss, HeldMoment, held: Int)
+    /// As soon as a program is held, and is so far, it is called, or it or a daemon loses something.
+    case meet(HeldCause, HeldMoment, held: Int)
     /// The world reports a fact about an instance again.
     case repeatFact(instance: Int)
     /// A client or the app itself asks for a scene.
@@ -119,8 +119,8 @@ extension Stimulus {
         case 67: return .loseChannel(instance: pick)
         case 68: return .repeatFact(instance: pick)
         case 69, 83:
-            return .lose(
-                HeldLoss.allCases[dice.below(4)], HeldMoment.allCases[dice.below(5)], held: pick)
+            return .meet(
+                HeldCause.allCases[dice.below(6)], HeldMoment.allCases[dice.below(5)], held: pick)
         case 70 where dice.percent(20): return .crashSpawner
         case 70..<72:
             return .crashSupervisor(effect: dice.below(12), withSpawner: dice.percent(30))
