@@ -643,6 +643,7 @@ static void reach(const char *word, const char *text) {
     socklen_t size = is_new ? sizeof new : sizeof old;
     int connects = !strcmp(word, "connects");
     int number = socket(is_new ? AF_INET6 : AF_INET, (connects ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK, 0);
+    if (number < 0) exit(21);
     /* Without a network, both fail. */
     if (connects) connect(number, address, size);
     else sendto(number, "", 1, 0, address, size);
