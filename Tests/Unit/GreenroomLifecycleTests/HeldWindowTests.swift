@@ -226,27 +226,26 @@ import Testing
         #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
     }
 
-    @Test func `is not held if an instance ends while it is on its way`() throws {
+    /// One instance was launched, and the next one is on its way to its window.
+    private func onItsWay() throws -> (Stage, InstanceIdentifier) {
         var stage = held()
         stage.send(.frozen(first))
         stage.launch()
         stage.send(.started(first))
         _ = stage.wait(.seconds(10))
-        let second = try #require(
-            stage.core.instances(of: Stage.app).first { $0.state == .prewarming }?.instance)
+        let next = stage.core.instances(of: Stage.app).first { $0.state == .prewarming }
+        return (stage, try #require(next?.instance))
+    }
+
+    @Test func `is not held if an instance ends while it is on its way`() throws {
+        var (stage, second) = try onItsWay()
         // What the program has started may run for hours.
         stage.send(.exited(first, .exited(0)))
         #expect(stage.core.instance(second)?.state == .terminating)
     }
 
     @Test func `serves a call, even if an instance ends while it is on its way`() throws {
-        var stage = held()
-        stage.send(.frozen(first))
-        stage.launch()
-        stage.send(.started(first))
-        _ = stage.wait(.seconds(10))
-        let second = try #require(
-            stage.core.instances(of: Stage.app).first { $0.state == .prewarming }?.instance)
+        var (stage, second) = try onItsWay()
         stage.send(.nameWatched(second))
         stage.send(.called(second, isLaunch: true))
         stage.send(.exited(first, .exited(0)))
