@@ -116,7 +116,9 @@ extension Control.PlannedApp {
             isWarm: candidate.isWarm, probability: rank.probability,
             usualProbability: rank.usualProbability,
             terms: Term.allCases.map {
-                Control.TermShare(term: .init($0), probability: rank.terms[$0])
+                Control.TermShare(
+                    term: .init($0), probability: rank.terms[$0],
+                    logarithm: log(max(rank.terms[$0], 1e-4)))
             },
             savedUSec: Int64(candidate.savedMilliseconds * 1000),
             valueUSec: Int64(entry.value * 1000), byteCount: candidate.byteCount)

@@ -117,7 +117,8 @@ public struct Predictor: Hashable, Sendable {
             let lastLaunch
         {
             // Most plans are made right after a launch, so this is what they should have expected.
-            learnWeights(place, .soon, at: lastLaunch)
+            // (A clock that was put back leaves a launch in the future.)
+            learnWeights(place, .soon, at: min(lastLaunch, time))
             if setting != .soon { learnWeights(place, setting, at: time) }
         }
         let place = place(of: app, at: time)

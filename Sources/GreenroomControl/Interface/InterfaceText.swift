@@ -762,7 +762,13 @@ extension Control {
         )
 
         # What a term adds to the probability that an app is launched next.
-        type TermShare (term: PlanTerm, probability: float)
+        type TermShare (
+          term: PlanTerm,
+          probability: float,
+          # The natural logarithm of the probability, or of 0.0001 if that is more, for clients of
+          # earlier versions.
+          logarithm: float
+        )
 
         type PlannedApp (
           app: string,
@@ -785,7 +791,7 @@ extension Control {
         )
 
         # Makes a plan as the daemon does after launches, and returns what it says about the
-        # caller's apps, or one of them, in the order in which the plan takes them, at most 100; to
+        # caller's apps, or one of them, those with the most value for each byte first, at most 100; to
         # root and the daemon's user, about everybody's. Apps that were never launched have no rank.
         method Plan(app: ?string) -> (
           # The bytes for apps with When=auto: the budget minus what other apps hold; for anybody

@@ -24,10 +24,14 @@ extension Control {
     public struct TermShare: Hashable, Sendable {
         public var term: Word<PlanTerm>
         public var probability: Double
+        /// The natural logarithm of the probability, or of 0.0001 if that is more. Clients of
+        /// earlier versions know nothing else.
+        public var logarithm: Double
 
-        public init(term: PlanTerm, probability: Double) {
+        public init(term: PlanTerm, probability: Double, logarithm: Double) {
             self.term = .known(term)
             self.probability = probability
+            self.logarithm = logarithm
         }
     }
 
@@ -76,7 +80,7 @@ extension Control {
         public var isOnBattery: Bool
         /// The caller's user has turned the history off.
         public var isOff = false
-        /// The caller's apps, in the order in which the plan takes them.
+        /// The caller's apps, those with the most value for each byte first.
         public var apps: [PlannedApp]
 
         /// A reply has at most this many apps.
@@ -98,14 +102,16 @@ extension Control.TermShare: ParametersEncodable {
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("term", term)
         writer.member("probability", probability)
+        writer.member("logarithm", logarithm)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
-        self.init(term: .recency, probability: 0)
+        self.init(term: .recency, probability: 0, logarithm: 0)
         for member in object.members {
             switch member.name {
             case "term": term = try member.word()
             case "probability": probability = try member.number()
+            case "logarithm": logarithm = try member.number()
             case _: break
             }
         }

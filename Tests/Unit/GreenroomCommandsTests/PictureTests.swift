@@ -38,7 +38,8 @@ import VarlinkTestSupport
         app: "a.b", userId: 1, verdict: .prepare, isWarm: false, probability: 0.25,
         usualProbability: 0.125,
         terms: [
-            .init(term: .hour, probability: 0.0625), .init(term: .recency, probability: 0.1875),
+            .init(term: .hour, probability: 0.0625, logarithm: -2.8),
+            .init(term: .recency, probability: 0.1875, logarithm: -1.7),
         ],
         savedUSec: 100_000, valueUSec: -2_500, byteCount: 4 << 20)
 

@@ -303,7 +303,9 @@ enum Samples {
     static let fullRank = Control.PlannedApp(
         app: "a.b", userId: 1000, verdict: .noRoom, isWarm: true, probability: 0.25,
         usualProbability: 0.125,
-        terms: Control.PlanTerm.allCases.map { .init(term: $0, probability: 0.0625) },
+        terms: Control.PlanTerm.allCases.map {
+            .init(term: $0, probability: 0.0625, logarithm: -1)
+        },
         savedUSec: 5, valueUSec: -6, byteCount: 7)
     static var fullPlan: Control.PlanReport {
         var plan = Control.PlanReport(
