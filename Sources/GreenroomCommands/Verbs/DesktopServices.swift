@@ -40,7 +40,13 @@ struct DesktopServices {
 
     /// Makes an app's file, or makes it again. Nobody can call a name that is not one for the bus.
     func write(_ app: String, socket: String, _ changes: inout FileChanges) throws(Failure) {
-        guard ServiceFile.isBusName(app), !isOfDBusService(app), isOwn else { return }
+        guard ServiceFile.isBusName(app), !isOfDBusService(app) else { return }
+        guard isOwn else {
+            throw .refused(
+                "not_own_folder",
+                "\(folder) is a link or somebody else's; \"greenroomctl dbus-service \(app) --install "
+                    + "--directory DIR\" writes to any folder")
+        }
         let path = path(of: app)
         let isLink = FileStatus(ofLink: path) != nil && FileStatus(path: path) == nil
         guard !isLink, ServiceFile.isOurs(path) ?? true else { throw .manifest(.inTheWay(path)) }

@@ -236,6 +236,7 @@ extension Lifecycle {
         report(.exited(record))
         effects.append(.release(id, record.app))
         ended.append(id, of: user(of: record.app))
+        // Of an instance whose program's end nobody has reported, this is the end.
         nameMayBeFree(record)
         supervise(record)
         availabilityChanged(of: record.app, because: record.endReason)

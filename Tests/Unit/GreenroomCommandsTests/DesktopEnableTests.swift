@@ -193,6 +193,30 @@ import VarlinkTestSupport
         #expect(kind == "link to nowhere" || bench.text == text)
     }
 
+    /// Somebody else could put files there that this user may remove.
+    @Test func `a folder of service files that is a link is left alone`() throws {
+        let bench = try Bench()
+        #expect(bench.desktop("enable org.x.view").status == 0)
+        let (own, elsewhere) = (bench.folder.path + "/own/dbus-1/services", "/elsewhere")
+        #expect(rename(own, bench.folder.path + elsewhere) == 0)
+        symlink(bench.folder.path + elsewhere, own)
+        let text = bench.text
+        #expect(text != nil)
+        let enabled = bench.desktop("enable org.x.view")
+        #expect(enabled.output.contains("\(own) is a link or somebody else's"), "\(enabled)")
+        #expect(bench.desktop("disable org.x.view").status == 0)
+        #expect(bench.text == text)
+    }
+
+    @Test func `the bus keeps its command if the vendor's folder is not searched`() throws {
+        let bench = try Bench()
+        #expect(bench.desktop("enable org.x.view").status == 0)
+        let text = try #require(bench.text)
+        let again = bench.desktop("enable org.x.view", shared: "/missing")
+        #expect(again.output.isEmpty, "\(again)")
+        #expect(bench.text == text)
+    }
+
     @Test func `the file of dbus-service stays, and disable says so`() throws {
         let bench = try Bench()
         #expect(bench.dbusService("--install").status == 0)
