@@ -57,6 +57,8 @@ MODULES = {
     "g_connects": ("import socket\ntry: socket.create_connection(('127.0.0.1', 1), 1)\nexcept OSError: pass", "network"),
     "g_asks": ("import socket\nwith socket.socket(socket.AF_INET) as s: s.bind(('127.0.0.1', 0))", "import"),
     "g_thread": ("import threading; threading.Thread(target=print, daemon=True).start()", "thread"),
+    # None of the modules below is blamed for what this thread does meanwhile.
+    "g_busy_thread": ("import threading\ndef work():\n  while True: open('/dev/null').close()\nthreading.Thread(target=work, daemon=True).start()", "thread"),
     "g_path": ("import sys; sys.path.append('/nowhere')", "state"),
     "g_hook": ("import sys; sys.excepthook = lambda *a: None", "state"),
     "g_builtin": ("import builtins; builtins._ = str", "state"),
