@@ -27,8 +27,9 @@ public final class EventWatcher {
     }
 
     /// Waits for the next event, or until the descriptor is readable.
-    func next(or other: Int32) throws {
-        guard let reply = try client.reply(to: .watch(), or: other) else { return }
+    func next(or other: Int32, milliseconds: Int32) throws {
+        guard let reply = try client.reply(to: .watch(), or: other, milliseconds: milliseconds)
+        else { return }
         if case .watched(let event?) = reply { events.append(event) }
     }
 
