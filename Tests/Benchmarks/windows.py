@@ -125,7 +125,7 @@ class Launcher:
             began = time.perf_counter()
             launched = connection.call("Launch", {"app": app})
             self.screen.line()
-            took = time.perf_counter() - began
+            took = self.screen.heard - began
             quiet = self.quiet(began) if looks else None
         if launched["kind"] != "prewarmed":
             raise SystemExit(f"{app} was launched {launched['kind']}: {launched.get('coldReason')}")
@@ -198,7 +198,7 @@ class Bench(Launcher):
         """The same for a direct start."""
         began = time.perf_counter()
         with self.ground.started(words, variables):
-            took = time.perf_counter() - began
+            took = self.screen.heard - began
             return took, self.quiet(began) if looks else None
 
     def abandon(self, app):
@@ -303,7 +303,7 @@ class Bench(Launcher):
             began = time.perf_counter()
             connection.call("Launch", {"app": app, "arguments": words[1:]})
             self.screen.line()
-            took = time.perf_counter() - began
+            took = self.screen.heard - began
         self.end(app)
         return took
 
@@ -311,7 +311,7 @@ class Bench(Launcher):
         began = time.perf_counter()
         process = self.ground.begin(words)
         self.screen.line()
-        took = time.perf_counter() - began
+        took = self.screen.heard - began
         process.wait()
         self.end(app)
         return took

@@ -1,6 +1,7 @@
 /// Shows windows on a Wayland compositor as the words of its command say, in this order, and then waits
 /// for events. Needs libwayland-client, and no header of it. `watch` instead prints the title of each
-/// window that appears, and `asks` the titles of those that are there, if the compositor tells
+/// window that appears, `times` also when it has heard of the title (in seconds of CLOCK_MONOTONIC, before the
+/// title), and `asks` the titles of those that are there, if the compositor tells
 /// them (wlr-foreign-toplevel-management).
 ///
 ///   flags, array, older, opened NAME   shows a window by those functions of libwayland
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 struct wl_proxy;
@@ -360,8 +362,13 @@ static void show_layer(void) {
 
 // MARK: Watching
 
+static int also_times;
+
 static void titled(void *data, struct wl_proxy *of, const char *title) {
     (void)data, (void)of;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (also_times) printf("%lld.%09ld ", (long long)now.tv_sec, now.tv_nsec);
     printf("%s\n", title);
     fflush(stdout);
 }
@@ -380,6 +387,7 @@ static void opened(void *data, struct wl_proxy *of, struct wl_proxy *handle) {
 }
 
 static int watch(int also_waits) {
+    also_times = also_waits > 1;
     static void (*listener[])(void) = {(void (*)(void))opened, (void (*)(void))ignored};
     if (!list) return 6;
     wl_proxy_add_listener(list, listener, NULL);
@@ -403,6 +411,7 @@ int main(int argc, char **argv) {
     static void (*frame_listener[])(void) = {(void (*)(void))shown};
     connect_to_compositor();
     if (argc > 1 && !strcmp(argv[1], "watch")) return watch(1);
+    if (argc > 1 && !strcmp(argv[1], "times")) return watch(2);
     if (argc > 1 && !strcmp(argv[1], "asks")) return watch(0);
     if (argc == 1) show("flags", "one");
     for (int i = 1; i < argc; i++) {

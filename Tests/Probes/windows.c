@@ -1,6 +1,7 @@
 /// Shows windows as the words of its command say, in this order, and then waits for events. Needs
 /// libX11 and libxcb, and no header of either. `watch` instead prints the name of each top-level window that
-/// appears, `hears` also prints what clients tell the window manager, `asks` prints the windows that are there, and
+/// appears, `times` also prints when it has heard of the window (in seconds of CLOCK_MONOTONIC, before the
+/// name), `hears` also prints what clients tell the window manager, `asks` prints the windows that are there, and
 /// `dates NAME` prints the time of a window's last use, and the identifier of its launch;
 /// `activates NAME` asks the window manager for the focus of a window, once it is there, and `breaks NAME` destroys
 /// another client's window. `fronts NAME` says in the window manager's place that a window has the focus; `floods PROPERTY` prints "flooding", and tells the clients of the root window again and again that
@@ -59,6 +60,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct _XDisplay Display;
@@ -245,8 +247,14 @@ static char *name_of(Window of) {
     return name;
 }
 
+static int also_times;
+
+/* The server answers for the name only after it has drawn for the program. */
 static void print(Window of) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
     char *name = name_of(of);
+    if (name && also_times) printf("%lld.%09ld ", (long long)now.tv_sec, now.tv_nsec);
     if (name) printf("%s\n", name);
     fflush(stdout);
 }
@@ -884,6 +892,7 @@ int main(int argc, char **argv) {
     if (!display) return 8;
     root = XDefaultRootWindow(display);
     if (argc > 1 && !strcmp(argv[1], "watch")) return watch(1, 0);
+    if (argc > 1 && !strcmp(argv[1], "times")) return also_times = 1, watch(1, 0);
     if (argc > 1 && !strcmp(argv[1], "hears")) return watch(1, 1);
     if (argc > 1 && !strcmp(argv[1], "asks")) return watch(0, 0);
     if (argc > 2 && !strcmp(argv[1], "dates")) return print_dates(argv[2]);

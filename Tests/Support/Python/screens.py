@@ -18,13 +18,15 @@ def as_user(command):
 
 
 class Screen:
-    """A display server, and its client that prints the name of each window that appears."""
+    """A display server, and its client that prints the name of each window that appears.
+
+    `heard`: when that client heard of the last window whose name was read (time.perf_counter())."""
 
     def start_watch(self, folder, source, libraries):
         probe = f"{folder}/{source}-probe"
         subprocess.run(["clang", "-D_GNU_SOURCE", PROBES / f"{source}.c", "-o", probe, *libraries], check=True)
         self.probe = probe
-        self.watch = subprocess.Popen([probe, "watch"], stdout=subprocess.PIPE, env=self.variables)
+        self.watch = subprocess.Popen([probe, "times"], stdout=subprocess.PIPE, env=self.variables)
         while self.line() != b"watching":
             pass
 
@@ -39,7 +41,11 @@ class Screen:
             if not byte:
                 raise SystemExit("the client that prints windows has ended")
             text += byte
-        return text[:-1]
+        time_of_event, space, name = text[:-1].partition(b" ")
+        if not space:
+            return text[:-1]  # the client itself says something
+        self.heard = float(time_of_event)
+        return name
 
     def windows(self):
         """The names of all windows."""

@@ -260,7 +260,7 @@ class Trial(Ground):
         began = time.perf_counter()
         launched = daemon.call("Launch", {"app": self.app})
         self.screen.line()
-        took = time.perf_counter() - began
+        took = self.screen.heard - began
         if launched["kind"] != "prewarmed" or launched["instance"] != held["instance"]:
             raise Wrong(f"it was launched {launched['kind']}: {launched.get('coldReason')}")
         self.program = launched["processId"]
