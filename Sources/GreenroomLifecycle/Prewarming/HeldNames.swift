@@ -13,8 +13,8 @@
 //                                  app goes only as far as `libraries` until an instance has ended;
 //                                  if one has ended meanwhile, the next prewarm only waits
 //
-// Only one process can own a name, so such an app has one held instance. A cold launch waits until
-// one that is being ended has given the name up.
+// Only one process can own a name, so such an app has one held instance. A cold launch, and the next
+// instance that is to be held, wait until one that is being ended has given the name up.
 //
 // Airing: every held program is thawed for `airTime` after each `airInterval`, so that it reads
 // what its display and its bus have sent, and when a setting of its desktop or display has changed
@@ -82,12 +82,19 @@ extension Lifecycle {
         directory[app]?.wantingName.contains { self[$0].record.state.isPrewarm } == true
     }
 
-    /// Another instance is about to be prewarmed, and could not own the name while these instances
-    /// do.
-    mutating func endInstancesWantingName(of app: AppIdentifier) {
-        guard let entry = directory[app] else { return }
-        for id in entry.wantingName.sorted() where self[id].record.state.isPrewarm {
+    /// Another instance is to be held, and could not own the name while others of the app do. These
+    /// are ended. Returns whether one of them has yet to end, which asks for the other one again.
+    mutating func mustAwaitName(of app: AppIdentifier) -> Bool {
+        guard let wantingName = directory[app]?.wantingName, !wantingName.isEmpty else {
+            return false
+        }
+        for id in wantingName.sorted() where self[id].record.state.isPrewarm {
             end(id, .poolTrimmed, gently: false)
+        }
+        return wantingName.contains {
+            let record = self[$0].record
+            return record.launchedAt == nil && record.state == .terminating
+                && record.exitStatus == nil
         }
     }
 
@@ -133,8 +140,9 @@ extension Lifecycle {
         settingsMayBeWritten(record)
     }
 
-    /// A launched instance of the app has ended, and may have given the name up.
+    /// An instance of the app has ended, and may have given the name up.
     mutating func nameMayBeFree(_ record: InstanceRecord) {
+        if record.wantsName { wantRefill(of: record.app) }
         guard record.launchedAt != nil, demotion(of: record.app)?.fault == .nameTaken else {
             return
         }

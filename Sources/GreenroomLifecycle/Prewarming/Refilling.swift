@@ -183,6 +183,7 @@ extension Lifecycle {
             return
         }
         let depth = depthThatFits(app)
+        if depth == .window, mustAwaitName(of: app) { return }
         let byteCount = reserve(for: app, depth)
         if byteCount > room(at: depth), !withSpares.isEmpty { endSpares() }
         guard byteCount <= room(at: depth) else {
@@ -207,7 +208,6 @@ extension Lifecycle {
     ) {
         let key = self[app].poolKey!
         let deadline = now.advanced(by: policy.pauseDeadline)
-        if depth == .window { endInstancesWantingName(of: app) }
         let id = create(app, key: key, state: .prewarming, deadline: deadline) {
             $0.byteCount = byteCount
             $0.depth = depth

@@ -244,6 +244,22 @@ import Testing
         #expect(stage.core.instance(second)?.state == .terminating)
     }
 
+    /// Otherwise the next one would meet the name, and the program would count as running.
+    @Test func `is prepared only when one that has the name, and is ended, has ended`() throws {
+        var (stage, second) = try onItsWay()
+        stage.send(.nameWatched(second))
+        stage.send(.exited(first, .exited(0)))
+        #expect(stage.core.instance(second)?.state == .terminating)
+        func isPrepared() -> Bool {
+            stage.core.instances(of: Stage.app).contains { $0.state == .prewarming }
+        }
+        stage.wait(.seconds(1))
+        #expect(!isPrepared())
+        stage.send(.exited(second, .signaled(9, coreDumped: false)))
+        stage.wait(.seconds(1))
+        #expect(isPrepared())
+    }
+
     @Test func `serves a call, even if an instance ends while it is on its way`() throws {
         var (stage, second) = try onItsWay()
         stage.send(.nameWatched(second))
@@ -419,7 +435,7 @@ import Testing
     private static var faults: [(DepthFault, (inout Stage, InstanceIdentifier) -> Void)] {
         [
             (.ended, { $0.send(.exited($1, .exited(1))) }),
-            (.timedOut, { stage, _ in stage.wait(.seconds(30)) }),
+            (.timedOut, { stage, _ in stage.wait(.seconds(50)) }),
             (.startsPrograms, { $0.send(.misfired($1, .startsPrograms(nil))) }),
             (.changesProcess, { $0.send(.misfired($1, .changesProcess)) }),
             (.ownsName, { $0.send(.misfired($1, .ownsName)) }),
