@@ -26,7 +26,7 @@ extension Lifecycle {
     /// Each phase has at most one deadline; this says what it means.
     private mutating func instanceDeadlineReached(_ id: InstanceIdentifier) {
         switch self[id].record.phase {
-        case .prewarming: prewarmTimedOut(id)
+        case .prewarming: pauseDeadlineReached(id)
         case .paused: expire(id)
         case .toldToGo: goTimedOut(id)
         case .ordered, .starting, .arriving: launchTimedOut(id)
@@ -35,6 +35,18 @@ extension Lifecycle {
         case .ending, .emptying: endingDeadlineReached(id)
         case .inactive, .active, .ended: update(id) { $0.deadline = nil }
         }
+    }
+
+    /// The instance did not reach the pause point in time. If it could run only when nobody else
+    /// wanted to, that says nothing about the program: it gets the same time once more, now with the
+    /// priority of others.
+    private mutating func pauseDeadlineReached(_ id: InstanceIdentifier) {
+        guard self[id].preparation?.isHurried == false,
+            priority(in: .prewarming, self[id].record) == .preparing
+        else { return prewarmTimedOut(id) }
+        self[id].preparation?.isHurried = true
+        effects.append(.applyPriority(id, .prewarmed))
+        update(id) { [now, policy] in $0.deadline = now.advanced(by: policy.pauseDeadline) }
     }
 
     /// The instance did not reach the pause point in time, or lost its channel before its launch.

@@ -14,6 +14,9 @@ enum PrewarmProgress: Hashable, Sendable {
         /// Somebody has called the instance by its name on the bus, and waits until it can be
         /// launched.
         var isCalled = false
+        /// It did not pause in time because others had the processors, and no longer gives way to
+        /// them.
+        var isHurried = false
         var libraries = LibraryList.current()
     }
 

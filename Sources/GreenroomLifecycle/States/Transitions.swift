@@ -74,7 +74,8 @@
 //   exited, empty ed  ed  em  em  ed  ed  ed  ed  ed  ed  em  .   .
 //   emptied       .   .   .   .   .   .   .   .   .   .   .   ed  .
 //   emptied, left ed  ed  .   .   ed  ed  ed  ed  ed  ed  .   ed  .
-//   deadline      en  en  en  en  en  .   .   fr  fz  .   .   .   .
+//   deadline      .   en  en  en  en  .   .   fr  fz  .   .   .   .
+//   deadline, 2nd en  en  en  en  en  .   .   fr  fz  .   .   .   .
 //   found nothing .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
 //   found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
 //   no channel    en  en  .   .   .   .   .   .   .   .   .   .   .
@@ -140,7 +141,8 @@
 //   exited, empty ed  ed  em  em  ed  ed  ed  ed  ed  ed  ed  em  .   .
 //   emptied       .   .   .   .   .   .   .   .   .   .   .   .   ed  .
 //   emptied, left ed  ed  .   .   ed  ed  ed  ed  ed  ed  ed  .   ed  .
-//   deadline      en  en  .   en  .   .   .   .   fr  fz  .   .   .   .
+//   deadline      .   en  .   en  .   .   .   .   fr  fz  .   .   .   .
+//   deadline, 2nd en  en  .   en  .   .   .   .   fr  fz  .   .   .   .
 //   found nothing .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
 //   found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
 //   no channel    en  en  .   .   .   .   .   .   .   .   .   .   .   .
@@ -330,11 +332,13 @@ extension Lifecycle {
         }
     }
 
-    /// A prewarm takes no processor time from others unless somebody waits for it.
+    /// A prewarm takes no processor time from others unless somebody waits for it, or it has not
+    /// paused in time.
     private func preparingPriority(_ record: InstanceRecord) -> Priority {
         if let claim = table[record.instance]?.claim {
             return claim.launch.inBackground ? .background : .foreground
         }
-        return isPrewarmAwaited(record.app) ? .prewarmed : .preparing
+        let isHurried = table[record.instance]?.preparation?.isHurried == true
+        return isHurried || isPrewarmAwaited(record.app) ? .prewarmed : .preparing
     }
 }

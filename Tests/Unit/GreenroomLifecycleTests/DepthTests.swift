@@ -108,9 +108,21 @@ import Testing
 
     @Test func `that does not pause in time is followed by one to main`() {
         var stage = Stage(Self.deep())
-        stage.wait(Policy().pauseDeadline + .seconds(1))
+        // So far, it could run only when nobody else wanted to.
+        let effects = stage.wait(Policy().pauseDeadline + .seconds(1))
+        #expect(effects.contains(.applyPriority(first, .prewarmed)))
+        #expect(demotion(stage) == nil)
+        #expect(stage.core.instance(first)?.state == .prewarming)
+        stage.wait(Policy().pauseDeadline)
         #expect(demotion(stage)?.fault == .timedOut)
         #expect(stage.core.instance(second)?.depth == .main)
+    }
+
+    @Test func `that a client waits for ends with its first deadline`() {
+        var stage = Stage(Self.deep())
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
+        stage.wait(Policy().pauseDeadline + .seconds(1))
+        #expect(demotion(stage)?.fault == .timedOut)
     }
 
     @Test func `that is reclaimed, or was paused before it ended, does not end the depth`() {

@@ -126,6 +126,7 @@ enum Player: Sendable {
             Row("emptied", .emptied(id)),
             Row("emptied, left", .emptied(id), saved: { $0.exitStatus = .exited(0) }),
             Row("deadline", .deadlineReached),
+            Row("deadline, 2nd", .deadlineReached, after: [.deadlineReached]),
             // Facts that the shell has found.
             Row("found nothing", .reconciled(id, found: .nothing)),
             Row("found remains", .reconciled(id, found: .remains)),

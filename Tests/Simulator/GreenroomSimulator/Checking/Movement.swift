@@ -64,7 +64,7 @@ extension Event {
         case .exited(let id, _):
             .rows("exited", "exited, empty", "started", "started, exec", of: id)
         case .emptied(let id): .rows("emptied", "emptied, left", of: id)
-        case .deadlineReached: .rows("deadline", "started", "started, exec")
+        case .deadlineReached: .rows("deadline", "deadline, 2nd", "started", "started, exec")
         case .reconciled(let id, let finding): .rows(finding.row, of: id)
         case .becameStale(let id, _): .rows("becameStale", "stale, read", of: id)
         case .misfired(let id, _): .rows("misfired", of: id)

@@ -98,7 +98,8 @@ public struct PhaseTable: Sendable {
         exited, empty ed  ed  em  em  ed  ed  ed  ed  ed  ed  em  .   .
         emptied       .   .   .   .   .   .   .   .   .   .   .   ed  .
         emptied, left ed  ed  .   .   ed  ed  ed  ed  ed  ed  .   ed  .
-        deadline      en  en  en  en  en  .   .   fr  fz  .   .   .   .
+        deadline      .   en  en  en  en  .   .   fr  fz  .   .   .   .
+        deadline, 2nd en  en  en  en  en  .   .   fr  fz  .   .   .   .
         found nothing .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
         found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
         no channel    en  en  .   .   .   .   .   .   .   .   .   .   .
@@ -164,7 +165,8 @@ public struct PhaseTable: Sendable {
         exited, empty ed  ed  em  em  ed  ed  ed  ed  ed  ed  ed  em  .   .
         emptied       .   .   .   .   .   .   .   .   .   .   .   .   ed  .
         emptied, left ed  ed  .   .   ed  ed  ed  ed  ed  ed  ed  .   ed  .
-        deadline      en  en  .   en  .   .   .   .   fr  fz  .   .   .   .
+        deadline      .   en  .   en  .   .   .   .   fr  fz  .   .   .   .
+        deadline, 2nd en  en  .   en  .   .   .   .   fr  fz  .   .   .   .
         found nothing .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
         found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
         no channel    en  en  .   .   .   .   .   .   .   .   .   .   .   .
