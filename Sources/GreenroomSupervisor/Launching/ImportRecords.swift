@@ -36,9 +36,13 @@ final class ImportRecords {
         self.disposer = disposer
     }
 
-    /// Whether the launch of this instance has imported something that is to be inspected.
-    func hasNews(of instance: InstanceIdentifier) -> Bool {
-        instances.known(Recorded.self, of: instance)?.hasNews ?? false
+    /// Whether the launch of this instance, which has ended, has imported something that is to be
+    /// inspected. If the record came after the loop had looked for messages, and the report of the
+    /// end with it, the record is read first.
+    func hasNews(of record: InstanceRecord) -> Bool {
+        guard record.depth == .runtime, record.launchKind == .prewarmed else { return false }
+        if let user = catalog[record.app]?.account.user { sockets[user]?.drain() }
+        return instances.known(Recorded.self, of: record.instance)?.hasNews ?? false
     }
 
     /// Forgets what running instances of the app have imported.

@@ -15,6 +15,7 @@ final class UserSocket {
     private var resumption: EventSource?
     /// How long to wait before looking again whether what the user sent has been closed.
     private static let pause = Duration.milliseconds(200)
+    private static let drainLimit = 64
 
     /// - Parameters:
     ///   - byteLimit: how much of a message is read; the rest of a longer one is lost.
@@ -41,8 +42,22 @@ final class UserSocket {
             try? resumption?.setDeadline(after: Self.pause)
             return
         }
-        guard let (text, sender) = try? socket.receive(atMost: byteLimit) else { return }
+        _ = receiveOne()
+    }
+
+    /// Reads what has been sent so far. A user who sends without a pause must not delay everybody
+    /// else.
+    func drain() {
+        for _ in 0..<Self.drainLimit where !stranger.isOverdrawn {
+            guard receiveOne() else { return }
+        }
+    }
+
+    /// - Returns: false if there was no message.
+    private func receiveOne() -> Bool {
+        guard let (text, sender) = try? socket.receive(atMost: byteLimit) else { return false }
         onMessage(text, sender)
+        return true
     }
 
     /// Makes the directory of such sockets, if it is not there.

@@ -11,7 +11,7 @@ internal import Systemd
 @LoopActor
 final class ImportInspection {
     /// The app and the environment in which its names are inspected.
-    let candidate: InspectionQueue.Candidate
+    private(set) var candidate: InspectionQueue.Candidate
     let basis: UInt64
     let number: SpawnNumber
     private let runtime: Runtime
@@ -29,8 +29,9 @@ final class ImportInspection {
     private(set) var isAwaitedAgain: Bool?
 
     /// The longest known inspection takes 40 s of processor time, and others have the processors
-    /// first. An app whose inspection is killed after the longest time learns nothing, so that is
-    /// for one that hangs. After the first minute, other users have their turn.
+    /// first. The longest time is for one that hangs. After the first minute, other users have their
+    /// turn. An inspection that gave way to them gets twice the time at its next turn, so that one
+    /// comes to its end on a busy machine, too.
     private static let patience = Duration.seconds(60)
     private static let patienceLimit = 10
 
@@ -77,7 +78,11 @@ final class ImportInspection {
     ) throws(SystemdError) {
         timer = try LoopActor.timer(after: Self.patience, accuracy: .seconds(10)) {
             [unowned self] in
-            if isInTheWay() { return interrupt(spawner, isAwaitedAgain: true) }
+            let minutesSpent = Self.patienceLimit - minutes + 1
+            if minutesSpent >= 1 << candidate.yieldCount, isInTheWay() {
+                candidate.yieldCount += 1
+                return interrupt(spawner, isAwaitedAgain: true)
+            }
             if minutes > 1,
                 (try? limitTime(spawner, minutes: minutes - 1, isInTheWay)) != nil
             {
@@ -97,6 +102,13 @@ final class ImportInspection {
     func wasEmptied() { isEmptied = true }
     var isTraced: Bool { runtime.inspectionIsTraced }
     var isOver: Bool { status != nil && isEmptied }
+    /// Whether it was never started, or killed: others may have had the processors or the memory.
+    var wasCutShort: Bool {
+        switch status {
+        case .exited: false
+        case .signaled, .unknown, nil: true
+        }
+    }
 
     /// What the process has written; nil if it did not exit with status 0.
     var written: [UInt8]? {

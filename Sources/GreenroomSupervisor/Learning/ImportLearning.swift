@@ -57,7 +57,7 @@ final class ImportLearning {
     func note(_ occurrence: Occurrence) {
         switch occurrence {
         case .exited(let record):
-            guard records.hasNews(of: record.instance) else { return }
+            guard records.hasNews(of: record) else { return }
             want(Candidate(app: record.app, environmentKey: record.environmentKey))
         case .launched(_, _, let app, let outcome) where outcome.kind == .prewarmed:
             if let learning = learning(of: app), learning.learned != nil {
@@ -185,7 +185,9 @@ final class ImportLearning {
 
     /// There is another spawner, which runs none of our processes.
     func forgetSpawner() {
+        let lost = running
         (running, trace) = (nil, nil)
+        if let lost { want(lost.candidate) }
         lookForRest()
     }
 
@@ -196,7 +198,9 @@ final class ImportLearning {
             if isAwaitedAgain { want(inspection.candidate) }
             return lookForRest()
         }
-        guard let written = inspection.written else { return conclude(inspection, nil) }
+        guard let written = inspection.written else {
+            return inspection.wasCutShort ? lost(inspection) : conclude(inspection, nil)
+        }
         guard inspection.isTraced else {
             return conclude(inspection, LearnedImports(report: written))
         }
@@ -214,6 +218,18 @@ final class ImportLearning {
             }
         }
         conclude(running, running.findings(in: trace!))
+    }
+
+    /// Nothing was found out, and the list is not to blame: the process could not be started, or was
+    /// killed. The next launch asks for another inspection.
+    private func lost(_ inspection: ImportInspection) {
+        running = nil
+        let app = inspection.candidate.app
+        lists.inspectionWasLost(app, inspection.basis)
+        log.say(
+            .notice, "\(app): the inspection of its imports could not be completed",
+            of: app.rawValue)
+        lookForRest()
     }
 
     private func conclude(_ inspection: ImportInspection, _ found: LearnedImports?) {

@@ -7,6 +7,8 @@ struct InspectionQueue {
     struct Candidate: Hashable, Sendable {
         let app: AppIdentifier
         let environmentKey: EnvironmentKey
+        /// How often its inspection gave way to other users before it was over.
+        var yieldCount = 0
     }
 
     private var waiting: [(user: UInt32, candidate: Candidate)] = []

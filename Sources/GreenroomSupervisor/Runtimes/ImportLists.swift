@@ -31,6 +31,8 @@ final class ImportLists {
         let basis: UInt64
         var recorded: [String] = []
         var learned: LearnedImports?
+        /// Something was recorded that no inspection has looked at to its end.
+        var isUninspected = false
         var inspectionCount = 0
         var failureCount = 0
         /// The list that has failed last.
@@ -120,10 +122,10 @@ final class ImportLists {
         entry.isOutdated = false
         let known = Set(entry.recorded)
         entry.recorded += names.filter { !known.contains($0) }
-        let isNew = entry.recorded.count > known.count || entry.learned == nil
+        if entry.recorded.count > known.count || entry.learned == nil { entry.isUninspected = true }
         entry.recorded = Array(entry.recorded.prefix(LearnedImports.Limit.names))
         entries[app] = entry
-        return isNew
+        return entry.isUninspected
     }
 
     /// An inspection has ended; `found` is nil if it ended without a report.
@@ -133,7 +135,18 @@ final class ImportLists {
         // While the inspection ran, launches have shown that its beginning is not theirs.
         let isOutdated = entry.isWithoutBeginning && found?.hasBeginning == true
         entry.learned = isOutdated ? nil : found
+        entry.isUninspected = false
         if found == nil { entry.abandonment = .notInspected }
+        put(entry, app)
+    }
+
+    /// An inspection did not run to its end, for which the list is not to blame.
+    func inspectionWasLost(_ app: AppIdentifier, _ basis: UInt64) {
+        guard var entry = entry(app, basis) else { return }
+        entry.inspectionCount += 1
+        if entry.inspectionCount >= Self.inspectionLimit, entry.learned == nil {
+            entry.abandonment = .notInspected
+        }
         put(entry, app)
     }
 

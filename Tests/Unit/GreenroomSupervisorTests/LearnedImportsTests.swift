@@ -185,6 +185,29 @@ import Testing
         #expect(lists.abandonment(of: app, 1) == .failed(.startsAnew))
     }
 
+    @Test func `if an inspection was cut short, the next launch asks for another`() {
+        #expect(lists.add(["json"], of: app, 1))
+        lists.inspectionWasLost(app, 1)
+        #expect(lists.abandonment(of: app, 1) == nil)
+        #expect(lists.add(["json"], of: app, 1))
+        lists.inspected(app, 1, found)
+        #expect(lists.learned(for: app, 1) == found)
+        // The same for what comes later.
+        #expect(lists.add(["csv"], of: app, 1))
+        lists.inspectionWasLost(app, 1)
+        #expect(lists.learned(for: app, 1) == found)
+        #expect(lists.add(["csv"], of: app, 1))
+    }
+
+    @Test func `an app whose inspections are all cut short is given up`() {
+        for _ in 0..<4 {
+            #expect(lists.abandonment(of: app, 1) == nil)
+            #expect(lists.add(["json"], of: app, 1))
+            lists.inspectionWasLost(app, 1)
+        }
+        #expect(lists.abandonment(of: app, 1) == .notInspected)
+    }
+
     @Test func `without a report, nothing is learned`() {
         _ = lists.add(["json"], of: app, 1)
         lists.inspected(app, 1, nil)
