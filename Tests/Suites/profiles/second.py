@@ -26,7 +26,6 @@ PROGRAMS = {
     "thunar": ("folder", "org.xfce.Thunar"),
     "featherpad": ("letter.txt", None),
     "lximage-qt": ("picture.png", None),
-    "pcmanfm-qt": ("folder", None),
 }
 SHORT = ["org.xfce.mousepad"]
 
