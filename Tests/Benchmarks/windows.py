@@ -121,6 +121,7 @@ class Launcher:
 
     def launch(self, app, looks=True):
         """Seconds to the window, and to the last change of the screen if that is asked for."""
+        self.screen.skip_lines()
         with self.daemon.connect() as connection:
             began = time.perf_counter()
             launched = connection.call("Launch", {"app": app})
@@ -196,13 +197,14 @@ class Bench(Launcher):
 
     def direct(self, words, variables, looks=False):
         """The same for a direct start."""
+        self.screen.skip_lines()
         began = time.perf_counter()
         with self.ground.started(words, variables):
             took = self.screen.heard - began
             return took, self.quiet(began) if looks else None
 
-    def abandon(self, app):
-        """Removes a program that was not measured, with its instances."""
+    def remove(self, app):
+        """Removes the program, with its instances."""
         for one in (app, f"{app}.libraries"):
             (self.daemon.apps / f"{one}.app").unlink(missing_ok=True)
             with contextlib.suppress(Refused):  # the program may not be installed, or end by itself
@@ -210,10 +212,14 @@ class Bench(Launcher):
                     self.daemon.call("Kill", {"instance": instance["instance"]})
         self.daemon.call("Reload")
 
+    def hold(self, app, path):
+        self.daemon.install(app, self.ground.manifest([path]))
+        self.daemon.call("Reload")
+
     def prepare(self, app, path, is_held):
         """Installs the program, once for each way, and lets it learn its libraries."""
         if is_held:
-            self.daemon.install(app, self.ground.manifest([path]))
+            self.hold(app, path)
         learning = f"{app}.libraries"
         self.daemon.install(learning, self.ground.manifest([path], "Depth=libraries", self.other_variables))
         self.daemon.call("Reload")
@@ -228,15 +234,21 @@ class Bench(Launcher):
         self.end(learning)
         return {"libraries": (learning, depth), **({"window": (app, "window")} if is_held else {})}
 
+    def await_all_paused(self, apps):
+        """Each start has the machine to itself: no instance is on its way."""
+        for one, depth in apps.values():
+            self.await_paused(one, depth)
+
     def measure(self, name, app, path, is_held):
         apps = self.prepare(app, path, is_held)
         times = {way: [] for way in ("direct", *apps)}
         quiets, tails = [], []
         for number in range(self.rounds + 1):
             took, quiet = {}, None
+            self.await_all_paused(apps)
             took["direct"], drawn = self.direct([path], self.other_variables, looks=is_held)
-            for way, (one, depth) in apps.items():
-                self.await_paused(one, depth)
+            for way, (one, _) in apps.items():
+                self.await_all_paused(apps)
                 took[way], quiet = self.launch(one)
                 self.end(one)
             if number > 0:  # the first round warms the page cache
@@ -286,6 +298,7 @@ class Bench(Launcher):
         words = [path, self.document(name)]
         times = {"direct": [], "by a second process": [], "by a launch": []}
         for number in range(self.rounds + 1):
+            self.await_paused(app, "window")
             took = {"direct": self.direct(words, self.other_variables)[0]}
             for way, forward in (("by a second process", self.forward), ("by a launch", self.forward_by_launch)):
                 self.await_paused(app, "window")
@@ -299,6 +312,7 @@ class Bench(Launcher):
                 f"{value:.0f} ms, {value / direct:.2f} ×", f"at most {FORWARDER_RATIO} × of direct")
 
     def forward_by_launch(self, app, words):
+        self.screen.skip_lines()
         with self.daemon.connect() as connection:
             began = time.perf_counter()
             connection.call("Launch", {"app": app, "arguments": words[1:]})
@@ -308,6 +322,7 @@ class Bench(Launcher):
         return took
 
     def forward(self, app, words):
+        self.screen.skip_lines()
         began = time.perf_counter()
         process = self.ground.begin(words)
         self.screen.line()
@@ -423,7 +438,7 @@ def run(kind, arguments):
     with bench.ground:
         print(f"{kind.kind + ', ms to the window':<36} {'direct':>8} {'libraries':>10} {'ratio':>6} {'window':>8} {'max':>8} "
               f"{'ratio':>6} {'quiet':>6}")
-        held = []
+        held = {}
         for name, app, path, is_held in programs(kind, arguments.only):
             if not Path(path).exists():
                 print(f"{name:<36} skipped: there is no {path}")
@@ -431,12 +446,14 @@ def run(kind, arguments):
                 continue
             try:
                 bench.measure(name, app, path, is_held)
-                held += [app] if is_held else []
+                held.update({app: path} if is_held else {})
             except (Exception, SystemExit) as error:
                 fail(f"{kind.kind}, {name}", error)
-                bench.abandon(app)
+            bench.remove(app)  # the next program may want the same name on the bus
         if held:
             try:
+                for app, path in held.items():
+                    bench.hold(app, path)
                 bench.measure_rest(held, arguments.seconds)
             except (Exception, SystemExit) as error:
                 fail(f"{kind.kind}, held programs at rest", error)

@@ -47,6 +47,11 @@ class Screen:
         self.heard = float(time_of_event)
         return name
 
+    def skip_lines(self):
+        """Forgets the windows that have appeared so far."""
+        while select.select([self.watch.stdout], [], [], 0)[0] and os.read(self.watch.stdout.fileno(), 65536):
+            pass
+
     def windows(self):
         """The names of all windows."""
         done = subprocess.run([self.probe, "asks"], env=self.variables, capture_output=True, check=True)
