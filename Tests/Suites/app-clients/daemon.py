@@ -18,7 +18,7 @@ APPS = {
 }
 # More background time than a test takes on a busy machine.
 # Tests kill apps to get rid of them, and launch them in the background afterwards.
-CONFIGURATION = "[Greenroom]\nBackgroundTaskSec=120\nForceQuitLasts=no\n"
+CONFIGURATION = "[Greenroom]\nBackgroundTaskSec=120\nForceQuitLasts=no\nTerminateGraceSec=60\nLaunchDeadlineSec=120\n"
 
 
 class Daemon(greenroomd.Daemon):
@@ -48,7 +48,7 @@ class Daemon(greenroomd.Daemon):
                      f"[Application]\nURLSchemes=probe\nQuickActions=new\nRemoteNotifications=yes\n{keys}")
 
     def configure(self, text):
-        self.write("greenroom.conf", text)
+        self.write_configuration(text)
         self.ctl("reload")
 
     def states(self, app):

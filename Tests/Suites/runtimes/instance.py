@@ -212,9 +212,9 @@ def _collect(start, given):
     first = None
     for reader, _ in sources[1:]:
         sinks[reader] = b""
-    open_ends, limit = list(sinks), time.monotonic() + DEADLINE
+    open_ends = list(sinks)
     while open_ends:
-        ready = select.select(open_ends, [], [], max(0, limit - time.monotonic()))[0]
+        ready = select.select(open_ends, [], [], DEADLINE)[0]
         if not ready:
             process.kill()
             break

@@ -26,7 +26,7 @@ public final class EventWatcher {
         return event
     }
 
-    /// Waits for the next event, or until the descriptor is readable.
+    /// Waits for the next event, or until the descriptor is readable, for at most that time.
     func next(or other: Int32, milliseconds: Int32) throws {
         guard let reply = try client.reply(to: .watch(), or: other, milliseconds: milliseconds)
         else { return }

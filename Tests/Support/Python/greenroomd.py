@@ -10,9 +10,10 @@ import time
 from pathlib import Path
 
 from control import Connection, Lost
-from places import DEADLINE, PRODUCT
+from places import DEADLINE, FACT_DEADLINE, PRODUCT
 
 LOOK_SECONDS = 0.005  # between looks
+PATIENCE = {"PauseDeadlineSec": 60, "StartDeadlineSec": 20}
 
 
 class Failed(RuntimeError):
@@ -50,13 +51,18 @@ class Daemon:
             for path in (self.folder, self.runtime):
                 os.chown(path, user, user)
         # Unless a test has settings of its own, windows are held although nobody is in front of the machine.
-        self.write("greenroom.conf", configuration or "[Greenroom]\nWindowNeedsSession=no\n")
+        self.write_configuration(configuration or "[Greenroom]\nWindowNeedsSession=no\n")
         self.log_path = self.folder / "greenroomd.log"
         self.output = open(self.log_path, "ab")
         self.process = None
 
     def write(self, name, text):
         (self.folder / name).write_text(text)
+
+    def write_configuration(self, text):
+        """Unless the text says otherwise, instances that stand still on a busy machine have time to pause and to start."""
+        lines = [f"{key}={value}\n" for key, value in PATIENCE.items() if key + "=" not in text]
+        self.write("greenroom.conf", text + "".join(lines))
 
     def install(self, app, manifest):
         """Writes a manifest. The daemon notices it when it reads its manifests again."""
@@ -94,7 +100,7 @@ class Daemon:
 
     def await_fact(self, what, fact, look_seconds=LOOK_SECONDS):
         """Returns the fact, once it is true."""
-        end = time.monotonic() + DEADLINE
+        end = time.monotonic() + FACT_DEADLINE
         while not (found := fact()):
             if time.monotonic() > end or self.process.poll() is not None:
                 raise Failed(f"never: {what}; the daemon said: {self.said()[-2000:]}")
