@@ -37,15 +37,16 @@ extension Lifecycle {
         }
     }
 
-    /// The instance did not reach the pause point in time. If it could run only when nobody else
-    /// wanted to, that says nothing about the program: it gets the same time once more, now with the
-    /// priority of others.
+    /// The instance did not reach the pause point in time. If it began while it could run only when
+    /// nobody else wanted to, that says nothing about the program: it gets the same time once more,
+    /// now with the priority of others.
     private mutating func pauseDeadlineReached(_ id: InstanceIdentifier) {
-        guard self[id].preparation?.isHurried == false,
-            priority(in: .prewarming, self[id].record) == .preparing
-        else { return prewarmTimedOut(id) }
+        guard self[id].preparation?.isHurried == false else { return prewarmTimedOut(id) }
+        let former = priority(in: .prewarming, self[id].record)
         self[id].preparation?.isHurried = true
-        effects.append(.applyPriority(id, .prewarmed))
+        if let priority = priority(in: .prewarming, self[id].record), priority != former {
+            effects.append(.applyPriority(id, priority))
+        }
         update(id) { [now, policy] in $0.deadline = now.advanced(by: policy.pauseDeadline) }
     }
 

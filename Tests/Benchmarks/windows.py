@@ -207,10 +207,11 @@ class Bench(Launcher):
         """Removes the program, with its instances."""
         for one in (app, f"{app}.libraries"):
             (self.daemon.apps / f"{one}.app").unlink(missing_ok=True)
+        self.daemon.call("Reload")  # ends the paused instances
+        for one in (app, f"{app}.libraries"):
             with contextlib.suppress(Refused):  # the program may not be installed, or end by itself
                 for instance in self.instances(one):
                     self.daemon.call("Kill", {"instance": instance["instance"]})
-        self.daemon.call("Reload")
 
     def hold(self, app, path):
         self.daemon.install(app, self.ground.manifest([path]))

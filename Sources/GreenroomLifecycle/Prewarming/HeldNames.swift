@@ -82,19 +82,22 @@ extension Lifecycle {
         directory[app]?.wantingName.contains { self[$0].record.state.isPrewarm } == true
     }
 
-    /// Another instance is to be held, and could not own the name while others of the app do. These
-    /// are ended. Returns whether one of them has yet to end, which asks for the other one again.
-    mutating func mustAwaitName(of app: AppIdentifier) -> Bool {
+    /// Another instance is to be held, and could not own the name while others of the app do, so
+    /// these are ended.
+    ///
+    /// - Returns: whether the name is free. Otherwise, the end of one of them fills the pool.
+    mutating func freeName(of app: AppIdentifier) -> Bool {
         guard let wantingName = directory[app]?.wantingName, !wantingName.isEmpty else {
-            return false
+            return true
         }
         for id in wantingName.sorted() where self[id].record.state.isPrewarm {
             end(id, .poolTrimmed, gently: false)
         }
-        return wantingName.contains {
+        return !wantingName.contains {
             let record = self[$0].record
+            // One that cannot even be killed has no deadline in the end.
             return record.launchedAt == nil && record.state == .terminating
-                && record.exitStatus == nil
+                && record.exitStatus == nil && record.deadline != nil
         }
     }
 

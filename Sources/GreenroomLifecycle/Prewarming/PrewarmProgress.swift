@@ -14,8 +14,8 @@ enum PrewarmProgress: Hashable, Sendable {
         /// Somebody has called the instance by its name on the bus, and waits until it can be
         /// launched.
         var isCalled = false
-        /// It did not pause in time because others had the processors, and no longer gives way to
-        /// them.
+        /// It does not give way to others: somebody waited for it when it began, or it gave way and
+        /// did not pause in time.
         var isHurried = false
         var libraries = LibraryList.current()
     }

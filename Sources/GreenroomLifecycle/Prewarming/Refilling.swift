@@ -4,6 +4,7 @@
 //   an app was just launched     → the app waits (`Lulls`)
 //   the machine forbids it       → the app waits until the machine's condition changes
 //   no room for its window       → it is not held (`Holding`)
+//   one that is held has the name → that one is ended, and its end asks again (`freeName`)
 //   no room in the budget        → the app waits until there is more room
 //   its user has a full share    → the app waits until an instance ends
 //   back-off or crash loop       → the app waits for its deadline
@@ -69,7 +70,7 @@ extension Lifecycle {
 
     /// The next app that may be prewarmed now. If all slots are taken, a user without any prewarm
     /// under way still gets one, until twice as many prewarms are under way. Otherwise programs
-    /// that never pause would keep everybody's pools empty for as long as `pauseDeadline`.
+    /// that never pause would keep everybody's pools empty for twice `pauseDeadline`.
     private mutating func popDue() -> AppIdentifier? {
         if hasFreeSlot { return refills.popDue() }
         guard !refills.isEmpty, filling.count < 2 * policy.concurrentPrewarms else { return nil }
@@ -183,7 +184,7 @@ extension Lifecycle {
             return
         }
         let depth = depthThatFits(app)
-        if depth == .window, mustAwaitName(of: app) { return }
+        if depth == .window, !freeName(of: app) { return }
         let byteCount = reserve(for: app, depth)
         if byteCount > room(at: depth), !withSpares.isEmpty { endSpares() }
         guard byteCount <= room(at: depth) else {
@@ -212,6 +213,8 @@ extension Lifecycle {
             $0.byteCount = byteCount
             $0.depth = depth
         }
+        let isAwaited = isPrewarmAwaited(app)
+        self[id].preparation?.isHurried = isAwaited
         effects.append(.spawn(id, app, .prewarm(key, depth)))
     }
 }

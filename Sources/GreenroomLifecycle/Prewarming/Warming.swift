@@ -8,7 +8,8 @@
 //   boot and login                     → not before the start delay is over
 //
 // A hint may be wrong, because a finger also goes down to scroll. So its prewarm takes no processor
-// time from others, like all that nobody waits for, until a launch claims it.
+// time from others, like all that nobody waits for, until a launch claims it or its time to pause is
+// over for the first time.
 
 /// Why nothing is prewarmed now, apart from memory pressure and the byte budget.
 public enum PrewarmObstacle: UInt8, CaseIterable, Sendable {

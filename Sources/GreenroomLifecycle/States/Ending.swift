@@ -60,8 +60,9 @@ extension Lifecycle {
         }
         deadlines.remove(.step(id))
         effects.append(.kill(id))
-        // Launches no longer wait for it.
+        // Launches no longer wait for it, nor does an instance that is to be held.
         if isOver { availabilityChanged(of: record.app) }
+        if isOver, record.wantsName { wantRefill(of: record.app) }
     }
 
     mutating func exited(_ id: InstanceIdentifier, _ status: ExitStatus) {

@@ -15,7 +15,7 @@ final class UserSocket {
     private var resumption: EventSource?
     /// How long to wait before looking again whether what the user sent has been closed.
     private static let pause = Duration.milliseconds(200)
-    private static let drainLimit = 64
+    private static let drainLimit = 8
 
     /// - Parameters:
     ///   - byteLimit: how much of a message is read; the rest of a longer one is lost.

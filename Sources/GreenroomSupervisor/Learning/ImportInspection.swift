@@ -102,11 +102,13 @@ final class ImportInspection {
     func wasEmptied() { isEmptied = true }
     var isTraced: Bool { runtime.inspectionIsTraced }
     var isOver: Bool { status != nil && isEmptied }
-    /// Whether it was never started, or killed: others may have had the processors or the memory.
+    /// Whether it was never started, or killed: others may have had the processors or the memory. A
+    /// signal of its own making says something about what it has imported.
     var wasCutShort: Bool {
         switch status {
         case .exited: false
-        case .signaled, .unknown, nil: true
+        case .signaled(let signal, _): signal == SIGKILL || signal == SIGTERM
+        case .unknown, nil: true
         }
     }
 

@@ -185,9 +185,13 @@ final class ImportLearning {
 
     /// There is another spawner, which runs none of our processes.
     func forgetSpawner() {
-        let lost = running
+        if let running, running.isAwaitedAgain != false {
+            lists.inspectionWasLost(running.candidate.app, running.basis)
+            if lists.wantsRecord(of: running.candidate.app, running.basis) {
+                want(running.candidate)
+            }
+        }
         (running, trace) = (nil, nil)
-        if let lost { want(lost.candidate) }
         lookForRest()
     }
 

@@ -21,7 +21,10 @@ struct InspectionQueue {
     func hasOthers(than user: UInt32) -> Bool { waiting.contains { $0.user != user } }
 
     mutating func append(_ candidate: Candidate, of user: UInt32) {
+        let yieldCount = waiting.first { $0.candidate.app == candidate.app }?.candidate.yieldCount
         remove(candidate.app)
+        var candidate = candidate
+        candidate.yieldCount = max(candidate.yieldCount, yieldCount ?? 0)
         waiting.append((user, candidate))
     }
 

@@ -116,7 +116,7 @@ final class ImportLists {
         guard wantsRecord(of: app, basis) else { return false }
         var entry = entry(app, basis) ?? Entry(basis: basis)
         if isBeginning, ![[], names].contains(entry.recorded) {
-            guard entry.isOutdated, !names.isEmpty else { return false }
+            guard entry.isOutdated, !names.isEmpty else { return entry.isUninspected }
             entry.recorded = []
         }
         entry.isOutdated = false
@@ -143,6 +143,7 @@ final class ImportLists {
     /// An inspection did not run to its end, for which the list is not to blame.
     func inspectionWasLost(_ app: AppIdentifier, _ basis: UInt64) {
         guard var entry = entry(app, basis) else { return }
+        entry.isUninspected = true
         entry.inspectionCount += 1
         if entry.inspectionCount >= Self.inspectionLimit, entry.learned == nil {
             entry.abandonment = .notInspected
@@ -206,6 +207,7 @@ final class ImportLists {
 ///     basis BASIS
 ///     inspections NUMBER
 ///     failures NUMBER
+///     uninspected                   no inspection of the names ran to its end
 ///     outdated                      something was installed again since the names were recorded
 ///     plain                         the list is to have no beginning
 ///     abandoned FAULT               with "-" if it could not be inspected
@@ -217,6 +219,7 @@ extension ImportLists.Entry {
         var lines = [
             "basis \(basis)", "inspections \(inspectionCount)", "failures \(failureCount)",
         ]
+        if isUninspected { lines.append("uninspected") }
         if isOutdated { lines.append("outdated") }
         if isWithoutBeginning { lines.append("plain") }
         switch abandonment {
@@ -245,6 +248,7 @@ extension ImportLists.Entry {
             case ("failures", 2):
                 guard let count = UInt16(words[1]) else { return nil }
                 failureCount = Int(count)
+            case ("uninspected", 1): isUninspected = true
             case ("outdated", 1): isOutdated = true
             case ("plain", 1): isWithoutBeginning = true
             case ("abandoned", 2):

@@ -119,9 +119,19 @@ import Testing
     }
 
     @Test func `that a client waits for ends with its first deadline`() {
-        var stage = Stage(Self.deep())
+        var stage = Stage(Self.deep { $0.prewarmOccasion = .demand })
         stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
         stage.wait(Policy().pauseDeadline + .seconds(1))
+        #expect(demotion(stage)?.fault == .timedOut)
+    }
+
+    @Test func `that a client begins to wait for late has its time once more`() {
+        var stage = Stage(Self.deep())
+        stage.wait(Policy().pauseDeadline - .seconds(1))
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
+        stage.wait(.seconds(2))
+        #expect(demotion(stage) == nil)
+        stage.wait(Policy().pauseDeadline)
         #expect(demotion(stage)?.fault == .timedOut)
     }
 

@@ -260,6 +260,15 @@ import Testing
         #expect(isPrepared())
     }
 
+    @Test func `is prepared, however, if one that has the name cannot even be killed`() throws {
+        var (stage, second) = try onItsWay()
+        stage.send(.nameWatched(second))
+        stage.send(.exited(first, .exited(0)))
+        stage.wait(stage.core.policy.killPersistence + .seconds(60))
+        #expect(stage.core.instance(second)?.state == .terminating)
+        #expect(stage.core.instances(of: Stage.app).contains { $0.state == .prewarming })
+    }
+
     @Test func `serves a call, even if an instance ends while it is on its way`() throws {
         var (stage, second) = try onItsWay()
         stage.send(.nameWatched(second))

@@ -29,6 +29,15 @@ import Testing
         #expect(Self.drain(&queue) == ["a", "other", "b", "c"])
     }
 
+    @Test func `remembers how often a candidate gave way, also if it is wanted again`() {
+        var queue = InspectionQueue()
+        var candidate = Self.candidate("a")
+        candidate.yieldCount = 2
+        queue.append(candidate, of: 1000)
+        queue.append(Self.candidate("a"), of: 1000)
+        #expect(queue.popFirst()?.yieldCount == 2)
+    }
+
     @Test func `does not serve a user again who comes back while another one waits`() {
         var queue = InspectionQueue()
         queue.append(Self.candidate("a"), of: 1000)

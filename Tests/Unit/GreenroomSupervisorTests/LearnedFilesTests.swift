@@ -78,6 +78,14 @@ private let app = AppIdentifier("org.example.app")
         #expect(recalled().wantsRecord(of: app, 1))
     }
 
+    @Test func `asks the next daemon, too, for the inspection that was cut short`() {
+        learn()
+        let lists = recalled()
+        #expect(lists.add(["re"], of: app, 1))
+        lists.inspectionWasLost(app, 1)
+        #expect(recalled().add(["re"], of: app, 1))
+    }
+
     @Test func `is outdated for the next daemon, too`() {
         learn()
         #expect(recalled().failed(app, 1, .ended))

@@ -199,6 +199,13 @@ import Testing
         #expect(lists.add(["csv"], of: app, 1))
     }
 
+    @Test func `if it was cut short, a beginning is inspected after any launch`() {
+        #expect(lists.add(["a"], of: app, 1, isBeginning: true))
+        lists.inspectionWasLost(app, 1)
+        #expect(lists.add(["a", "b"], of: app, 1, isBeginning: true))
+        #expect(lists.recorded(of: app, 1) == ["a"])
+    }
+
     @Test func `an app whose inspections are all cut short is given up`() {
         for _ in 0..<4 {
             #expect(lists.abandonment(of: app, 1) == nil)
