@@ -199,6 +199,14 @@ import Testing
         #expect(lists.add(["csv"], of: app, 1))
     }
 
+    @Test func `the same holds for what was recorded while another inspection ran`() {
+        #expect(lists.add(["json"], of: app, 1))
+        #expect(lists.add(["csv"], of: app, 1))
+        lists.inspected(app, 1, found)
+        lists.inspectionWasLost(app, 1)
+        #expect(lists.add(["csv"], of: app, 1))
+    }
+
     @Test func `if it was cut short, a beginning is inspected after any launch`() {
         #expect(lists.add(["a"], of: app, 1, isBeginning: true))
         lists.inspectionWasLost(app, 1)
