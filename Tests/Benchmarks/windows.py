@@ -477,10 +477,13 @@ def main():
     parser.add_argument("--releases", type=int, default=100, help="of each program, to count its windows")
     parser.add_argument("--seconds", type=int, default=190, help="how long the held programs are watched")
     parser.add_argument("--only", nargs="*", help="names of profiles or programs")
+    parser.add_argument("--screens", nargs="*", help="Xvfb, openbox or sway")
     parser.add_argument("--refills", action="store_true", help="only the heavy program beside refills")
     arguments = parser.parse_args()
     describe(arguments.product.resolve(), arguments)
     for kind in (XServer,) if arguments.refills else (XServer, ManagedXServer, Compositor):
+        if arguments.screens and kind.program not in arguments.screens:
+            continue
         if not shutil.which(kind.program):
             print(f"{kind.kind}: skipped: there is no {kind.program}")
             bars.skip(kind.kind, f"there is no {kind.program}")
