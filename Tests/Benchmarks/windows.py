@@ -205,13 +205,15 @@ class Bench(Launcher):
 
     def remove(self, app):
         """Removes the program, with its instances."""
+        instances = []
         for one in (app, f"{app}.libraries"):
+            with contextlib.suppress(Refused):  # it may not be installed
+                instances += self.instances(one)
             (self.daemon.apps / f"{one}.app").unlink(missing_ok=True)
         self.daemon.call("Reload")  # ends the paused instances
-        for one in (app, f"{app}.libraries"):
-            with contextlib.suppress(Refused):  # the program may not be installed, or end by itself
-                for instance in self.instances(one):
-                    self.daemon.call("Kill", {"instance": instance["instance"]})
+        for instance in instances:
+            with contextlib.suppress(Refused):  # it may have ended
+                self.daemon.call("Kill", {"instance": instance["instance"]})
 
     def hold(self, app, path):
         self.daemon.install(app, self.ground.manifest([path]))

@@ -4,7 +4,7 @@
 //   an app was just launched     → the app waits (`Lulls`)
 //   the machine forbids it       → the app waits until the machine's condition changes
 //   no room for its window       → it is not held (`Holding`)
-//   one that is held has the name → that one is ended, and its end asks again (`freeName`)
+//   a held one has the name      → that one is ended, and its end asks again (`freeName`)
 //   no room in the budget        → the app waits until there is more room
 //   its user has a full share    → the app waits until an instance ends
 //   back-off or crash loop       → the app waits for its deadline

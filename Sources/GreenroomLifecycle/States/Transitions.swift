@@ -31,6 +31,7 @@
 //   exec           the app is ready as soon as it runs
 //   other step     the acknowledged step leads to the background, or back from it
 //   exited, empty  the other processes have ended before the main process
+//   deadline, 2nd  a deadline is over for the second time
 //   emptied, left  the main process has ended before, and left the others running
 //   locked         a file lock was found again after its grace; `unconnected`, `connected` and
 //                  `untraced` are the shell's other answers to the core's questions

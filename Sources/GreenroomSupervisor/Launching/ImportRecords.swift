@@ -37,8 +37,8 @@ final class ImportRecords {
     }
 
     /// Whether the launch of this instance, which has ended, has imported something that is to be
-    /// inspected. If the record came after the loop had looked for messages, and the report of the
-    /// end with it, the record is read first.
+    /// inspected. The loop may hear of the end before it looks at the socket, so what waits there is
+    /// read now.
     func hasNews(of record: InstanceRecord) -> Bool {
         guard record.depth == .runtime, record.launchKind == .prewarmed else { return false }
         if let user = catalog[record.app]?.account.user { sockets[user]?.drain() }
